@@ -1,0 +1,22 @@
+# What the build takes from elsewhere. `make` installs what is missing (scripts/setup); nothing is downloaded from here.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+
+# CUDA's headers: a toolkit, or the wheels that scripts/setup put into build/cuda-wheels. Headers only, nothing is linked.
+find_path(WARPMILL_CUDA_INCLUDE cuda.h
+  HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include
+        ${CMAKE_BINARY_DIR}/cuda-wheels/nvidia/cu13/include
+  DOC "folder of cuda.h")
+if(NOT WARPMILL_CUDA_INCLUDE)
+  message(FATAL_ERROR "cuda.h was not found. Run scripts/setup (make does), or set CUDA_HOME to a CUDA 13 toolkit.")
+endif()
+
+# Flags of every target of ours.
+add_library(warpmill_flags INTERFACE)
+target_compile_options(warpmill_flags INTERFACE -Wall -Wextra -Werror=return-type)
+if(WARPMILL_SANITIZE)
+  target_compile_options(warpmill_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(warpmill_flags INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,23 @@
+// A compute architecture: sm_80, sm_90a, sm_100a, sm_120a.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+namespace wm {
+
+struct Architecture {
+  int major = 9;
+  int minor = 0;
+  bool specific = false;  // the "a" of sm_90a: features of exactly this chip, wgmma and setmaxnreg among them
+
+  static Architecture parse(std::string_view text);  // "sm_90a" or "compute_90a"; throws invalid_argument
+  std::string name() const;                          // "sm_90a"
+  int number() const { return major * 10 + minor; }  // 90
+  // Whether code compiled for `code` runs on a chip of this architecture.
+  bool runs(const Architecture& code) const;
+  auto operator<=>(const Architecture&) const = default;
+};
+
+}  // namespace wm

@@ -1,0 +1,111 @@
+// Element types, as values (DType) and as host scalars (bf16, f16, e4m3, e5m2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace wm {
+
+enum class DType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, tf32, f64, e4m3, e5m2 };
+
+std::size_t size_of(DType dtype);              // bytes an element
+std::string_view name_of(DType dtype);         // "bf16"
+DType dtype_from_name(std::string_view name);  // throws invalid_argument and lists the names
+bool is_floating(DType dtype);
+
+// Host scalars that only store bits: arithmetic is done in float. Conversion rounds to nearest even;
+// e4m3 and e5m2 saturate to the largest finite value, as cvt.rn.satfinite does.
+struct bf16 {
+  std::uint16_t bits = 0;
+  bf16() = default;
+  explicit bf16(float value);
+  explicit operator float() const;
+};
+struct f16 {
+  std::uint16_t bits = 0;
+  f16() = default;
+  explicit f16(float value);
+  explicit operator float() const;
+};
+struct e4m3 {
+  std::uint8_t bits = 0;
+  e4m3() = default;
+  explicit e4m3(float value);
+  explicit operator float() const;
+};
+struct e5m2 {
+  std::uint8_t bits = 0;
+  e5m2() = default;
+  explicit e5m2(float value);
+  explicit operator float() const;
+};
+
+// dtype_of<float> == DType::f32; a type with no DType does not compile.
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::u8;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::i8;
+};
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType value = DType::u16;
+};
+template <>
+struct DTypeOf<std::int16_t> {
+  static constexpr DType value = DType::i16;
+};
+template <>
+struct DTypeOf<std::uint32_t> {
+  static constexpr DType value = DType::u32;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<std::uint64_t> {
+  static constexpr DType value = DType::u64;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<f16> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<bf16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<e4m3> {
+  static constexpr DType value = DType::e4m3;
+};
+template <>
+struct DTypeOf<e5m2> {
+  static constexpr DType value = DType::e5m2;
+};
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<std::remove_cv_t<T>>::value;
+
+// One element at `data`, widened to double, or rounded from double: the slow, general way, for fills and comparisons.
+double load_element(DType dtype, const void* data);
+void store_element(DType dtype, void* data, double value);
+
+}  // namespace wm

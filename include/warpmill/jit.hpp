@@ -1,0 +1,77 @@
+// CUDA C++ to PTX and cubin with NVRTC, opened at run time, behind a cache on disk.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpmill/architecture.hpp"
+
+namespace wm::jit {
+
+struct Source {
+  std::string name;  // shown in errors and line tables: "copy.cu"
+  std::string text;
+};
+
+struct Options {
+  Architecture arch;
+  std::map<std::string, std::string> defines;
+  std::vector<std::filesystem::path> include_folders;  // besides Warpmill's own headers, which are always found
+  std::vector<std::string> name_expressions;           // template kernels: "gemm<GemmPlan{...}>"
+  bool line_table =
+      false;             // PTX that maps instructions to source lines, for the virtual GPU; such a program has no cubin
+  bool shipped = false;  // a kernel of this library: lost speed (a C75xx line, a spill, a stack frame) is an error
+};
+
+// What the compiler said of one kernel.
+struct Resources {
+  std::string entry;
+  int registers = 0;
+  std::size_t static_shared_bytes = 0;
+  std::size_t constant_bytes = 0;
+  std::size_t stack_bytes = 0;
+  std::size_t spill_store_bytes = 0;
+  std::size_t spill_load_bytes = 0;
+  int barriers = 0;
+};
+
+struct Program {
+  Architecture arch;
+  std::string ptx;
+  std::vector<std::byte> cubin;                // empty where Options::line_table was set
+  std::vector<Resources> resources;            // one an entry; empty where there is no cubin
+  std::map<std::string, std::string> lowered;  // name expression -> name in the module
+  std::vector<std::string> lost_speed;         // the compiler's (C75xx) lines, spills and stack frames, in words
+  std::string log;                             // warnings, verbatim
+  bool from_cache = false;
+};
+
+Program compile(const Source& source, const Options& options);
+
+// The NVRTC in use, or why there is none.
+struct CompilerInfo {
+  bool found = false;
+  std::string path;
+  std::string version;  // "13.0"
+  std::string problem;  // where not found: what was tried and how to get it
+  std::vector<Architecture> architectures;
+};
+CompilerInfo compiler_info();
+
+// The cache on disk. WARPMILL_CACHE_DIR overrides the folder.
+struct CacheInfo {
+  std::filesystem::path folder;
+  std::size_t entries = 0;
+  std::size_t bytes = 0;
+};
+CacheInfo cache_info();
+std::size_t clear_cache();  // entries removed
+
+// Warpmill's kernel headers: "warpmill/ptx/tma.cuh" -> text.
+const std::map<std::string, std::string_view>& embedded_headers();
+
+}  // namespace wm::jit

@@ -1,0 +1,28 @@
+#include "warpmill/architecture.hpp"
+
+#include <gtest/gtest.h>
+
+#include "warpmill/error.hpp"
+
+using wm::Architecture;
+
+TEST(Architecture, ReadsAndWritesItsName) {
+  for (const char* name : {"sm_80", "sm_90", "sm_90a", "sm_100a", "sm_120a"})
+    EXPECT_EQ(Architecture::parse(name).name(), name);
+  EXPECT_EQ(Architecture::parse("compute_90a").name(), "sm_90a");
+}
+
+TEST(Architecture, RefusesWhatIsNone) {
+  for (const char* text : {"", "sm_", "90a", "sm_9", "sm_90b", "sm_90aa", "sm_99999", "cuda"})
+    EXPECT_THROW(Architecture::parse(text), wm::Error) << text;
+}
+
+TEST(Architecture, RunsCodeOfItsOwnFamilyOnly) {
+  const auto hopper = Architecture::parse("sm_90a");
+  EXPECT_TRUE(hopper.runs(Architecture::parse("sm_90a")));
+  EXPECT_TRUE(hopper.runs(Architecture::parse("sm_90")));
+  EXPECT_FALSE(hopper.runs(Architecture::parse("sm_80")));
+  EXPECT_FALSE(hopper.runs(Architecture::parse("sm_100a")));
+  EXPECT_TRUE(Architecture::parse("sm_86").runs(Architecture::parse("sm_80")));
+  EXPECT_FALSE(Architecture::parse("sm_80").runs(Architecture::parse("sm_86")));
+}
