@@ -4,13 +4,18 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
-# CUDA's headers: a toolkit, or the wheels that scripts/setup put into build/cuda-wheels. Headers only, nothing is linked.
-find_path(WARPMILL_CUDA_INCLUDE cuda.h
-  HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include
-        ${CMAKE_BINARY_DIR}/cuda-wheels/nvidia/cu13/include
+# CUDA's headers: a toolkit, or the wheels that scripts/setup put into the build folder. Headers only, nothing is linked.
+option(WARPMILL_IGNORE_TOOLKIT "Take CUDA's headers and NVRTC from PyPI's wheels even where a toolkit is installed" OFF)
+set(WARPMILL_CUDA_WHEELS ${CMAKE_BINARY_DIR}/cuda-wheels/nvidia/cu13)
+if(WARPMILL_IGNORE_TOOLKIT)
+  set(cuda_folders ${WARPMILL_CUDA_WHEELS})
+else()
+  set(cuda_folders $ENV{CUDA_HOME} /usr/local/cuda ${WARPMILL_CUDA_WHEELS})
+endif()
+find_path(WARPMILL_CUDA_INCLUDE cuda.h PATHS ${cuda_folders} PATH_SUFFIXES include NO_DEFAULT_PATH
   DOC "folder of cuda.h")
 if(NOT WARPMILL_CUDA_INCLUDE)
-  message(FATAL_ERROR "cuda.h was not found. Run scripts/setup (make does), or set CUDA_HOME to a CUDA 13 toolkit.")
+  message(FATAL_ERROR "cuda.h was not found in ${cuda_folders}. Run scripts/setup (make does), or set CUDA_HOME to a CUDA 13 toolkit.")
 endif()
 
 # Flags of every target of ours.

@@ -1,0 +1,54 @@
+# The commands of daily work. Each sets up what it needs, so any of them may come first; `make` alone lists them.
+#
+#   make test PRESET=sanitize      release (default), debug, sanitize, wheels (CUDA from PyPI, no toolkit)
+#   make install PREFIX=$HOME/.local
+
+PRESET ?= release
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
+SETUP := scripts/setup $(if $(filter wheels,$(PRESET)),--ignore-toolkit)
+
+.PHONY: help setup build demo test test-gpu bench bench-vgpu format install
+.NOTPARALLEL:
+
+help:
+	@echo 'make demo        build, and run the first kernels on the best device there is'
+	@echo 'make test        build, run all tests that need no GPU, check the formatting'
+	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
+	@echo 'make bench       build, measure compile and launch times'
+	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
+	@echo 'make format      format the sources'
+	@echo 'make install     install into PREFIX ($(PREFIX))'
+
+setup:
+	@$(SETUP) $(BUILD)
+
+build: setup
+	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
+demo: build
+	@$(BUILD)/bin/warpmill demo examples/first_light
+
+test: build
+	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
+	@scripts/format --check $(BUILD)
+
+test-gpu: build
+	@scripts/test-gpu $(BUILD)
+
+bench: SETUP += --bench
+bench: build
+	@$(BUILD)/bin/bench_host
+
+bench-vgpu: SETUP += --bench
+bench-vgpu: build
+	@$(BUILD)/bin/bench_vgpu
+
+format: setup
+	@scripts/format $(BUILD)
+
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
