@@ -11,6 +11,7 @@
 
 #include "warpmill/architecture.hpp"
 #include "warpmill/module.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::vgpu {
 
@@ -29,22 +30,6 @@ class Memory;
 // A module ready to run: read, checked, every instruction decoded.
 class Program;
 
-enum class Mode { friendly, random, adversarial };
-
-struct RunOptions {
-  Mode mode = Mode::friendly;
-  std::uint64_t seed = 0;
-  bool deterministic = false;          // one host thread, the order a function of mode and seed
-  int host_threads = 0;                // 0: all cores
-  std::uint64_t max_instructions = 0;  // warp instructions, all blocks together; 0: no limit
-};
-
-struct RunReport {
-  std::uint64_t warp_instructions = 0;
-  std::uint64_t blocks = 0;
-  std::string printed;  // what the kernel's printf wrote
-};
-
 struct LaunchShape {
   Dim3 grid, block, cluster;
   std::uint32_t shared_bytes = 0;
@@ -56,6 +41,7 @@ struct ProgramKernel {
   std::size_t parameter_bytes = 0;
   std::size_t static_shared_bytes = 0, local_bytes = 0;
   std::uint32_t max_threads = 1024;
+  Dim3 required_block{0, 0, 0}, required_cluster{0, 0, 0};  // .reqntid, .reqnctapercluster; zeros: free
 };
 
 class Machine {

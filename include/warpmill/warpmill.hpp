@@ -1,0 +1,11 @@
+// Everything a caller needs.
+#pragma once
+
+#include "warpmill/architecture.hpp"
+#include "warpmill/buffer.hpp"
+#include "warpmill/device.hpp"
+#include "warpmill/dtype.hpp"
+#include "warpmill/error.hpp"
+#include "warpmill/jit.hpp"
+#include "warpmill/module.hpp"
+#include "warpmill/virtual.hpp"
