@@ -19,12 +19,13 @@ struct Source {
 
 struct Options {
   Architecture arch;
-  std::map<std::string, std::string> defines;
-  std::vector<std::filesystem::path> include_folders;  // besides Warpmill's own headers, which are always found
-  std::vector<std::string> name_expressions;           // template kernels: "gemm<GemmPlan{...}>"
-  bool line_table =
-      false;             // PTX that maps instructions to source lines, for the virtual GPU; such a program has no cubin
-  bool shipped = false;  // a kernel of this library: lost speed (a C75xx line, a spill, a stack frame) is an error
+  std::map<std::string, std::string> defines = {};
+  std::vector<std::filesystem::path> include_folders = {};  // besides Warpmill's own headers, which are always found
+  std::vector<std::string> name_expressions = {};           // template kernels: "gemm<GemmPlan{...}>"
+  // PTX that maps instructions to source lines, for the virtual GPU; such a program has no cubin.
+  bool line_table = false;
+  // A kernel of this library: lost speed (a C75xx line, a spill, a stack frame) is an error.
+  bool shipped = false;
 };
 
 // What the compiler said of one kernel.
@@ -32,8 +33,7 @@ struct Resources {
   std::string entry;
   int registers = 0;
   std::size_t static_shared_bytes = 0;
-  std::size_t constant_bytes = 0;
-  std::size_t stack_bytes = 0;
+  std::size_t stack_bytes = 0;  // a thread, with the functions called
   std::size_t spill_store_bytes = 0;
   std::size_t spill_load_bytes = 0;
   int barriers = 0;
@@ -58,6 +58,7 @@ struct CompilerInfo {
   std::string path;
   std::string version;  // "13.0"
   std::string problem;  // where not found: what was tried and how to get it
+  std::string note;     // where found but not as tested: newer than 13.0, or without the toolkit's headers
   std::vector<Architecture> architectures;
 };
 CompilerInfo compiler_info();
