@@ -20,7 +20,7 @@ endif()
 
 # Flags of every target of ours.
 add_library(warpmill_flags INTERFACE)
-target_compile_options(warpmill_flags INTERFACE -Wall -Wextra -Werror=return-type)
+target_compile_options(warpmill_flags INTERFACE -Wall -Wextra -Werror=return-type -ffp-contract=off)
 if(WARPMILL_SANITIZE)
   target_compile_options(warpmill_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(warpmill_flags INTERFACE -fsanitize=address,undefined)

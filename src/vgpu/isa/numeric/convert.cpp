@@ -1,0 +1,136 @@
+// Conversions, all through one exact number and one rounding.
+#include "vgpu/isa/numeric/convert.hpp"
+
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "vgpu/isa/numeric/exact.hpp"
+
+namespace wm::vgpu::numeric {
+
+namespace {
+
+// NaN and infinity of one format in another, before the mode's clamps. A format without infinity takes its NaN, which
+// satfinite then must not: hence the largest number.
+std::uint64_t special(Format to, Format from, std::uint64_t bits, const Mode& mode) {
+  const Layout layout = layout_of(to);
+  if (is_nan(from, bits)) return layout.canonical_nan;
+  const std::uint64_t sign = is_negative(from, bits) ? layout.sign_bit() : 0;
+  if (layout.has_infinity) return sign | layout.infinity();
+  return mode.satfinite ? sign | layout.largest() : layout.canonical_nan;
+}
+
+bool is_special(Format format, std::uint64_t bits) { return is_nan(format, bits) || is_infinite(format, bits); }
+
+}  // namespace
+
+std::uint64_t convert(Format to, Format from, std::uint64_t bits, const Mode& mode) {
+  if (is_special(from, bits)) return finish(to, special(to, from, bits, mode), mode);
+  if (mode.ftz) bits = flush(from, bits);
+  return pack(to, unpack(from, bits), mode);
+}
+
+std::uint64_t round_to_integer(Format to, Format from, std::uint64_t bits, const Mode& mode) {
+  if (is_special(from, bits)) return finish(to, special(to, from, bits, mode), mode);
+  if (mode.ftz) bits = flush(from, bits);
+  return pack(to, round_to_multiple(unpack(from, bits), 0, mode.rounding), mode);
+}
+
+std::uint64_t to_integer(Integer to, Format from, std::uint64_t bits, Rounding rounding, bool ftz) {
+  if (is_nan(from, bits)) {
+    const bool wide = from == Format::f64 || to.bits == 64;
+    return wide ? to.extend(std::uint64_t{1} << (to.bits - 1)) : 0;
+  }
+  const bool negative = is_negative(from, bits);
+  if (is_infinite(from, bits)) return negative ? to.lowest() : to.highest();
+  if (ftz) bits = flush(from, bits);
+  const Exact whole = round_to_multiple(unpack(from, bits), 0, rounding);
+  const bool too_wide = whole.significand != 0 && bit_width(whole.significand) + whole.exponent > 64;
+  const std::uint64_t size = too_wide              ? std::numeric_limits<std::uint64_t>::max()
+                             : whole.exponent >= 0 ? static_cast<std::uint64_t>(whole.significand << whole.exponent)
+                                                   : static_cast<std::uint64_t>(whole.significand >> -whole.exponent);
+  if (!negative) return size > to.highest() ? to.highest() : size;
+  return size > std::uint64_t{0} - to.lowest() ? to.lowest() : std::uint64_t{0} - size;
+}
+
+std::uint64_t from_integer(Format to, Integer from, std::uint64_t value, const Mode& mode) {
+  const std::uint64_t extended = from.extend(value);
+  const bool negative = from.is_signed && (extended >> 63);
+  return pack(to, {negative, 0, negative ? std::uint64_t{0} - extended : extended}, mode);
+}
+
+std::uint64_t convert_integer(Integer to, Integer from, std::uint64_t value, bool sat) {
+  const std::uint64_t extended = from.extend(value);
+  if (!sat) return to.extend(extended);
+  if (from.is_signed && (extended >> 63)) {
+    const bool below = !to.is_signed || static_cast<std::int64_t>(extended) < static_cast<std::int64_t>(to.lowest());
+    return below ? to.lowest() : extended;
+  }
+  return extended > to.highest() ? to.highest() : extended;
+}
+
+std::uint32_t pack_pair(Format to, Format from, std::uint64_t high, std::uint64_t low, const Mode& mode) {
+  const auto top = static_cast<std::uint32_t>(convert(to, from, high, mode));
+  return top << layout_of(to).width() | static_cast<std::uint32_t>(convert(to, from, low, mode));
+}
+
+std::uint32_t convert_pair(Format to, Format from, std::uint32_t pair, const Mode& mode) {
+  const int width = layout_of(from).width();
+  const std::uint32_t mask = (std::uint32_t{1} << width) - 1;
+  return pack_pair(to, from, (pair >> width) & mask, pair & mask, mode);
+}
+
+float f32_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+float f32_of_f16(std::uint16_t bits) {
+  // The exponent moves by shifting; a product with a power of two rebiases it and makes subnormals normal, exactly.
+  const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
+  const float rebias = std::bit_cast<float>((254u - 15u) << 23);  // 2^112
+  const std::uint32_t number = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * rebias);
+  const std::uint32_t special = moved | 0x7f800000;
+  return std::bit_cast<float>((bits & 0x8000u) << 16 | ((bits & 0x7c00) == 0x7c00 ? special : number));
+}
+
+float f32_of_e5m2(std::uint8_t bits) { return f32_of_f16(static_cast<std::uint16_t>(bits << 8)); }
+
+float f32_of_e4m3(std::uint8_t bits) {
+  const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7f) << 20;
+  const float rebias = std::bit_cast<float>((254u - 7u) << 23);  // 2^120
+  const std::uint32_t number = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * rebias);
+  return std::bit_cast<float>((bits & 0x80u) << 24 | ((bits & 0x7f) == 0x7f ? 0x7fffffff : number));
+}
+
+double f64_of(Format format, std::uint64_t bits) {
+  switch (format) {
+    case Format::e4m3: return f32_of_e4m3(static_cast<std::uint8_t>(bits));
+    case Format::e5m2: return f32_of_e5m2(static_cast<std::uint8_t>(bits));
+    case Format::f16: return f32_of_f16(static_cast<std::uint16_t>(bits));
+    case Format::bf16: return f32_of_bf16(static_cast<std::uint16_t>(bits));
+    case Format::tf32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits) & ~std::uint32_t{0x1fff});
+    case Format::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case Format::f64: return std::bit_cast<double>(bits);
+  }
+  return 0;
+}
+
+std::uint16_t bf16_of_f32(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fff;
+  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+std::uint16_t f16_of_f32(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t size = bits & 0x7fffffff;
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  if (size > 0x7f800000) return 0x7fff;
+  if (size >= 0x477ff000) return sign | 0x7c00;  // 65520 and above
+  if (size < 0x38800000) {                       // subnormal: let the addition to 2^-1 (whose last bit is 2^-24) round
+    const float rounded = std::bit_cast<float>(size) + 0.5f;
+    return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded) - 0x3f000000);
+  }
+  return sign | static_cast<std::uint16_t>((size + 0xfff + ((size >> 13) & 1) - 0x38000000) >> 13);
+}
+
+}  // namespace wm::vgpu::numeric
