@@ -50,6 +50,8 @@ struct Program {
   bool from_cache = false;
 };
 
+// From the cache where it holds this program: the same source, headers, flags, architecture and compiler. Threads that
+// ask for one program at the same time compile it once. A program that includes a name made by a macro is not cached.
 Program compile(const Source& source, const Options& options);
 
 // The NVRTC in use, or why there is none.
@@ -63,9 +65,11 @@ struct CompilerInfo {
 };
 CompilerInfo compiler_info();
 
-// The cache on disk. WARPMILL_CACHE_DIR overrides the folder.
+// The cache on disk: WARPMILL_CACHE_DIR, or warpmill/ in the user's cache folder; WARPMILL_CACHE_MAX_BYTES bounds it (1
+// GiB), 0 turns it off.
 struct CacheInfo {
   std::filesystem::path folder;
+  std::string problem;  // why it is not in use; empty where it is
   std::size_t entries = 0;
   std::size_t bytes = 0;
 };

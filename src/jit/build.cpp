@@ -187,26 +187,22 @@ std::vector<std::string> flags_of(const Options& options, const Nvrtc& compiler)
   return flags;
 }
 
-Program build(const Nvrtc& compiler, const Request& request) {
+Output build(const Nvrtc& compiler, const Request& request) {
   const Options& options = request.options;
   const Compilation compilation(compiler, request,
                                 {architecture_flag(options), options.line_table ? "-lineinfo" : "--ptxas-options=-v"});
   if (compilation.result != NVRTC_SUCCESS) refuse(compiler, request, compilation);
 
-  CompilerLog log = read_log(compilation.log);
-  Program program;
-  program.arch = options.arch;
-  program.ptx = compilation.ptx();
+  Output output;
+  output.ptx = compilation.ptx();
+  output.log = compilation.log;
   if (options.line_table)
-    program.ptx = with_names_as_given(program.ptx, options.include_folders);
+    output.ptx = with_names_as_given(output.ptx, options.include_folders);
   else
-    program.cubin = compilation.cubin();
-  program.resources = std::move(log.resources);
-  program.lost_speed = std::move(log.lost_speed);
-  program.log = std::move(log.messages);
+    output.cubin = compilation.cubin();
   for (const std::string& expression : options.name_expressions)
-    program.lowered[expression] = compilation.lowered(expression);
-  return program;
+    output.lowered[expression] = compilation.lowered(expression);
+  return output;
 }
 
 }  // namespace wm::jit

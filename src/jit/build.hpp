@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/entry.hpp"
 #include "jit/nvrtc.hpp"
 #include "warpmill/jit.hpp"
 
@@ -23,6 +24,6 @@ struct Request {
 void check_request(const Source& source, const Options& options, const Nvrtc& compiler);
 std::vector<std::string> flags_of(const Options& options, const Nvrtc& compiler);
 
-Program build(const Nvrtc& compiler, const Request& request);  // throws compile, with the compiler's words
+Output build(const Nvrtc& compiler, const Request& request);  // throws compile, with the compiler's words
 
 }  // namespace wm::jit

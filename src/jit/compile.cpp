@@ -1,8 +1,18 @@
 // The JIT's front: compile() and what it says of the compiler.
+#include <cstdlib>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+
 #include <fmt/format.h>
 
 #include "jit/build.hpp"
+#include "jit/cache.hpp"
+#include "jit/headers.hpp"
+#include "jit/log.hpp"
 #include "jit/nvrtc.hpp"
+#include "jit/sha256.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
 
@@ -17,16 +27,116 @@ void refuse_lost_speed(const Source& source, const Program& program) {
   throw Error(ErrorCode::compile, message);
 }
 
+// Names everything an output depends on.
+Digest key_of(const Source& source, const Options& options, const std::vector<std::string>& flags,
+              const Headers& headers, const Nvrtc& compiler) {
+  Sha256 hash;
+  hash.add_field("warpmill jit 1");  // counts up when the same request is handed to NVRTC in another way
+  hash.add_field(compiler.identity);
+  hash.add_field(options.arch.name());
+  hash.add_field(options.line_table ? "line table" : "cubin");
+  hash.add_field(source.name);
+  hash.add_field(source.text);
+  // Each list ends with its length, so that nothing moves from one to the next.
+  const auto add_list = [&hash](const std::vector<std::string>& list) {
+    for (const std::string& item : list) hash.add_field(item);
+    hash.add_field(std::to_string(list.size()));
+  };
+  add_list(flags);
+  add_list(options.name_expressions);
+  for (const auto& [name, text] : headers.embedded) {
+    hash.add_field(name);
+    hash.add_field(text);
+  }
+  hash.add_field(std::to_string(headers.embedded.size()));
+  for (const auto& [path, digest] : headers.files) {
+    hash.add_field(path);
+    hash.add(digest);
+  }
+  return hash.finish();
+}
+
+struct Result {
+  Output output;
+  bool from_cache = false;
+};
+
+// Lets the first of several threads that want one key do the work, and the others wait for what it made or threw.
+class Flights {
+ public:
+  template <class Work>
+  std::shared_ptr<const Result> join(const Digest& key, const Work& work) {
+    std::promise<std::shared_ptr<const Result>> promise;
+    {
+      std::unique_lock lock(mutex_);
+      const auto [flight, first] = flights_.try_emplace(key);
+      if (!first) {
+        const auto result = flight->second;
+        lock.unlock();
+        return result.get();
+      }
+      flight->second = promise.get_future().share();
+    }
+    try {
+      promise.set_value(std::make_shared<const Result>(work()));
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+    }
+    const std::lock_guard lock(mutex_);
+    const auto landed = flights_.extract(key);
+    return landed.mapped().get();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Digest, std::shared_future<std::shared_ptr<const Result>>> flights_;
+};
+
+std::shared_ptr<const Result> build_or_load(const Source& source, const Options& options, const Nvrtc& compiler) {
+  static Flights flights;
+  const auto find = [&] { return find_headers(source.text, options.include_folders, compiler.include_folders); };
+  const Headers headers = find();
+  // NVRTC takes further flags from the environment; they may name headers of their own.
+  const char* more_flags = std::getenv("NVRTC_APPEND_FLAGS");
+  const bool known = headers.complete && !(more_flags && *more_flags);
+  const Request request{source, options, known ? headers.embedded : embedded_headers(), flags_of(options, compiler)};
+  if (!known) return std::make_shared<const Result>(Result{build(compiler, request), false});
+
+  const auto key_now = [&](const Headers& found) { return key_of(source, options, request.flags, found, compiler); };
+  const Digest key = key_now(headers);
+  return flights.join(key, [&]() -> Result {
+    const Cache cache = Cache::open();
+    if (auto output = cache.load(key)) return {std::move(*output), true};
+    Output output = build(compiler, request);
+    // A header that was edited meanwhile may be in the output; then it is not what the key says.
+    if (headers.files.empty() || key_now(find()) == key) cache.store(key, output);
+    return {std::move(output), false};
+  });
+}
+
 }  // namespace
 
 Program compile(const Source& source, const Options& options) {
   const Nvrtc& compiler = nvrtc();
   check_request(source, options, compiler);
-  const Request request{source, options, embedded_headers(), flags_of(options, compiler)};
-  Program program = build(compiler, request);
+  const std::shared_ptr<const Result> result = build_or_load(source, options, compiler);
+
+  CompilerLog log = read_log(result->output.log);
+  Program program;
+  program.arch = options.arch;
+  program.ptx = result->output.ptx;
+  program.cubin = result->output.cubin;
+  program.resources = std::move(log.resources);
+  program.lowered = result->output.lowered;
+  program.lost_speed = std::move(log.lost_speed);
+  program.log = std::move(log.messages);
+  program.from_cache = result->from_cache;
   if (options.shipped) refuse_lost_speed(source, program);
   return program;
 }
+
+CacheInfo cache_info() { return Cache::open().info(); }
+std::size_t clear_cache() { return Cache::open().clear(); }
 
 CompilerInfo compiler_info() {
   CompilerInfo info;

@@ -86,7 +86,7 @@ void open_builtins(const fs::path& folder) {
   for (const fs::path& file : files_named(folder, "libnvrtc-builtins.so.")) dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-std::vector<fs::path> find_headers(const fs::path& library) {
+std::vector<fs::path> toolkit_headers(const fs::path& library) {
   std::error_code failed;
   std::vector<fs::path> folders{fs::canonical(library, failed).parent_path().parent_path() / "include"};
   for (const fs::path& root : toolkit_roots()) folders.push_back(root / "include");
@@ -137,7 +137,7 @@ Nvrtc bind_all(void* library) {
   std::error_code failed;
   const auto changed = fs::last_write_time(found.path, failed).time_since_epoch().count();
   found.identity = fmt::format("{}.{} {} {}", found.major, found.minor, fs::file_size(found.path, failed), changed);
-  found.include_folders = find_headers(found.path);
+  found.include_folders = toolkit_headers(found.path);
   return found;
 }
 

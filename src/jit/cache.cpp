@@ -1,0 +1,279 @@
+// The cache on disk.
+#include "jit/cache.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace wm::jit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t default_max_bytes = std::uint64_t{1} << 30;
+constexpr std::string_view entry_suffix = ".wmjit", unfinished_suffix = ".wmjit-unfinished";
+// Writing an entry takes far less; what is older was left by a process that was killed.
+constexpr std::time_t abandoned_after_seconds = 3600;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// Past RLIMIT_FSIZE a write raises SIGXFSZ, which would end the caller's process. Held off, the write fails with EFBIG.
+class WithoutFileSizeSignal {
+ public:
+  WithoutFileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutFileSizeSignal() {
+    const int error = errno;
+    const timespec at_once{};
+    if (!sigismember(&before_, SIGXFSZ)) sigtimedwait(&signal_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
+  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_{}, before_{};
+};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// A library has no other way to tell, and a slow start that nobody explains is worse than a line.
+void warn_once(const fs::path& folder, const std::string& problem) {
+  static std::atomic<bool> warned = false;
+  if (!warned.exchange(true))
+    std::fprintf(stderr, "warpmill: compiled kernels are not cached in %s: %s\n", folder.c_str(), problem.c_str());
+}
+
+fs::path folder_by_environment() {
+  if (const std::string own = environment("WARPMILL_CACHE_DIR"); !own.empty()) return own;
+  if (const fs::path base = environment("XDG_CACHE_HOME"); base.is_absolute()) return base / "warpmill";
+  std::string home = environment("HOME");
+  if (home.empty())
+    if (const passwd* user = getpwuid(geteuid())) home = user->pw_dir;
+  return home.empty() ? fs::path() : fs::path(home) / ".cache/warpmill";
+}
+
+// mkdir -p, everything private.
+void make_folders(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno != ENOENT || !folder.has_parent_path()) return;
+  make_folders(folder.parent_path());
+  ::mkdir(folder.c_str(), 0700);
+}
+
+// Whether only this user could have written it.
+bool is_ours(const struct stat& status) {
+  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::string entry_name(const Digest& key) { return hexadecimal(key) + std::string(entry_suffix); }
+
+bool is_hexadecimal(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+enum class FileKind { entry, unfinished, foreign };
+FileKind kind_of(std::string_view name) {
+  if (name.size() < 64 || !is_hexadecimal(name.substr(0, 64))) return FileKind::foreign;
+  if (name.substr(64) == entry_suffix) return FileKind::entry;
+  return name.ends_with(unfinished_suffix) ? FileKind::unfinished : FileKind::foreign;
+}
+
+struct File {
+  std::string name;
+  FileKind kind = FileKind::foreign;
+  std::uint64_t bytes = 0;
+  timespec used{};
+};
+
+// Our files in the folder.
+std::vector<File> files_in(int folder) {
+  std::vector<File> files;
+  const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (own < 0) return files;
+  DIR* listing = ::fdopendir(own);
+  if (!listing) {
+    ::close(own);
+    return files;
+  }
+  while (const dirent* found = ::readdir(listing)) {
+    const FileKind kind = kind_of(found->d_name);
+    struct stat status;
+    if (kind == FileKind::foreign || ::fstatat(folder, found->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode))
+      continue;
+    files.push_back({found->d_name, kind, static_cast<std::uint64_t>(status.st_size), status.st_mtim});
+  }
+  ::closedir(listing);
+  return files;
+}
+
+// The most a read or write call is asked for at once does not matter; that it may do less does.
+bool read_all(int file, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::read(file, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+  return true;
+}
+bool write_all(int file, std::span<const std::byte> bytes) {
+  const WithoutFileSizeSignal held_off;
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(file, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+  return true;
+}
+
+}  // namespace
+
+Cache Cache::open() {
+  Cache cache;
+  cache.folder_ = folder_by_environment();
+  cache.max_bytes_ = default_max_bytes;
+  if (const std::string bound = environment("WARPMILL_CACHE_MAX_BYTES"); !bound.empty()) {
+    const auto [end, status] = std::from_chars(bound.data(), bound.data() + bound.size(), cache.max_bytes_);
+    if (status != std::errc() || end != bound.data() + bound.size()) {
+      cache.max_bytes_ = default_max_bytes;
+      cache.problem_ = fmt::format("WARPMILL_CACHE_MAX_BYTES is '{}', which is no number of bytes", bound);
+    }
+  }
+  if (cache.max_bytes_ == 0) return cache;
+
+  if (cache.folder_.empty()) {
+    cache.problem_ = "there is no home folder; set WARPMILL_CACHE_DIR";
+  } else if (cache.problem_.empty()) {
+    make_folders(cache.folder_);
+    struct stat status;
+    cache.descriptor_ = ::open(cache.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cache.descriptor_ < 0 || ::fstat(cache.descriptor_, &status) != 0)
+      cache.problem_ = fmt::format("it cannot be made or opened: {}", std::strerror(errno));
+    else if (!is_ours(status))
+      cache.problem_ = status.st_uid != geteuid() ? "it belongs to another user"
+                                                  : "other users may write to it; chmod go-w makes it safe";
+  }
+  if (!cache.problem_.empty()) {
+    if (cache.descriptor_ >= 0) ::close(std::exchange(cache.descriptor_, -1));
+    warn_once(cache.folder_, cache.problem_);
+  }
+  return cache;
+}
+
+Cache::~Cache() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+Cache::Cache(Cache&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      problem_(std::move(other.problem_)),
+      max_bytes_(other.max_bytes_),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+std::optional<Output> Cache::load(const Digest& key) const {
+  if (descriptor_ < 0) return std::nullopt;
+  // No links, and no waiting for the other end of a pipe.
+  const Descriptor file(::openat(descriptor_, entry_name(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status;
+  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status) ||
+      static_cast<std::uint64_t>(status.st_size) > max_bytes_)
+    return std::nullopt;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  if (!read_all(file, bytes)) return std::nullopt;
+  std::optional<Output> output = decode(key, bytes);
+  if (output) ::futimens(file, nullptr);  // used now
+  return output;
+}
+
+void Cache::store(const Digest& key, const Output& output) const {
+  if (descriptor_ < 0) return;
+  static std::atomic<unsigned> counter = 0;
+  const std::string unfinished = fmt::format("{}.{}.{}{}", hexadecimal(key), ::getpid(), counter++, unfinished_suffix);
+  const std::vector<std::byte> bytes = encode(key, output);
+  bool stored = false;
+  {
+    const Descriptor file(
+        ::openat(descriptor_, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    stored = file >= 0 && write_all(file, bytes);
+  }
+  stored = stored && ::renameat(descriptor_, unfinished.c_str(), descriptor_, entry_name(key).c_str()) == 0;
+  if (!stored) {
+    const int error = errno;
+    ::unlinkat(descriptor_, unfinished.c_str(), 0);
+    warn_once(folder_, fmt::format("writing an entry failed: {}", std::strerror(error)));
+    return;
+  }
+  trim();
+}
+
+void Cache::trim() const {
+  std::vector<File> files = files_in(descriptor_);
+  std::uint64_t bytes = 0;
+  for (const File& file : files) bytes += file.bytes;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
+  const std::time_t now = std::time(nullptr);
+  for (const File& file : files) {
+    const bool abandoned = file.kind == FileKind::unfinished && file.used.tv_sec + abandoned_after_seconds < now;
+    const bool too_much = file.kind == FileKind::entry && bytes > max_bytes_;
+    if (!abandoned && !too_much) continue;
+    ::unlinkat(descriptor_, file.name.c_str(), 0);
+    bytes -= file.bytes;
+  }
+}
+
+CacheInfo Cache::info() const {
+  CacheInfo info{folder_, problem_, 0, 0};
+  if (descriptor_ < 0) return info;
+  for (const File& file : files_in(descriptor_)) {
+    info.entries += file.kind == FileKind::entry;
+    info.bytes += file.bytes;
+  }
+  return info;
+}
+
+std::size_t Cache::clear() const {
+  std::size_t removed = 0;
+  if (descriptor_ < 0) return removed;
+  for (const File& file : files_in(descriptor_))
+    if (::unlinkat(descriptor_, file.name.c_str(), 0) == 0) removed += file.kind == FileKind::entry;
+  return removed;
+}
+
+}  // namespace wm::jit
