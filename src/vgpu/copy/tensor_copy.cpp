@@ -1,0 +1,141 @@
+// Loads, stores and reductions of tiles.
+#include "vgpu/copy/tensor_copy.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu::copy {
+namespace {
+
+void require_alignment(std::uint32_t tile) {
+  if (tile % 128 != 0)
+    throw Error(
+        ErrorCode::execution,
+        fmt::format("a tensor copy has its tile at shared address 0x{:x}, which is not a multiple of 128", tile));
+}
+
+[[noreturn]] void outside_shared(const SharedMemory& shared, std::uint32_t address, std::uint32_t bytes) {
+  throw Error(ErrorCode::execution,
+              fmt::format("a tensor copy reaches shared addresses 0x{:x}..0x{:x}; the block has 0x{:x}..0x{:x}",
+                          address, address + bytes - 1, shared.first, shared.first + shared.bytes.size()));
+}
+
+inline std::byte* at(const SharedMemory& shared, std::uint32_t address, std::uint32_t bytes) {
+  const std::uint64_t offset = std::uint64_t{address} - shared.first;  // an address before the first becomes huge
+  if (offset > shared.bytes.size() || bytes > shared.bytes.size() - offset) outside_shared(shared, address, bytes);
+  return shared.bytes.data() + offset;
+}
+
+// Calls visit(place in shared memory, offset in the run, bytes) for the parts of a run that the swizzle keeps together.
+template <class Visit>
+void for_each_part(const SharedMemory& shared, Swizzle swizzle, std::uint32_t address, std::uint32_t bytes,
+                   Visit visit) {
+  if (swizzle == Swizzle::none) {
+    visit(at(shared, address, bytes), 0u, bytes);
+    return;
+  }
+  const std::uint32_t atom = atom_of(swizzle);
+  for (std::uint32_t done = 0; done < bytes;) {
+    const std::uint32_t part = std::min(bytes - done, atom - (address + done) % atom);
+    visit(at(shared, swizzled(swizzle, address + done), part), done, part);
+    done += part;
+  }
+}
+
+// A whole 16-byte part is by far the most common one, and one register move.
+inline void copy_part(std::byte* destination, const std::byte* source, std::uint32_t bytes) {
+  if (bytes == 16)
+    std::memcpy(destination, source, 16);
+  else
+    std::memcpy(destination, source, bytes);
+}
+
+// The value of elements outside the tensor. The chip's NaN for this purpose has all bits but the sign set.
+struct Fill {
+  std::array<std::byte, 8> element{};
+  explicit Fill(const Fields& map) {
+    if (map.fill == OutOfBounds::zeros) return;
+    element.fill(std::byte{0xff});
+    element[bits_of(map.element) / 8 - 1] = std::byte{0x7f};
+  }
+};
+
+// tf32 and ftz elements are changed while they are loaded.
+bool is_converted(MapElement element) {
+  return element == MapElement::tf32 || element == MapElement::tf32_ftz || element == MapElement::f32_ftz;
+}
+std::uint32_t converted(MapElement element, std::uint32_t bits) {
+  const std::uint32_t exponent = bits & 0x7f800000u;
+  if (element != MapElement::tf32 && exponent == 0) return bits & 0x80000000u;
+  if (element == MapElement::f32_ftz || exponent == 0x7f800000u) return bits;
+  return (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;  // 10 bits of mantissa, to nearest even
+}
+
+}  // namespace
+
+std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
+                   std::uint32_t tile) {
+  require_alignment(tile);
+  const Fill fill(map);
+  const std::uint32_t element_bytes = static_cast<std::uint32_t>(bits_of(map.element) / 8);
+  const bool converts = is_converted(map.element);
+  std::uint32_t total = 0;
+  for_each_run(map, coordinates, [&](const Run& run) {
+    total += run.bytes;
+    if (!run.inside) {
+      for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
+                    [&](std::byte* place, std::uint32_t, std::uint32_t bytes) {
+                      if (map.fill == OutOfBounds::zeros)
+                        std::memset(place, 0, bytes);
+                      else
+                        for (std::uint32_t i = 0; i < bytes; ++i) place[i] = fill.element[i % element_bytes];
+                    });
+      return;
+    }
+    const std::byte* source = global.readable(run.global, run.bytes);
+    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
+                  [&](std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
+                    copy_part(place, source + offset, bytes);
+                    if (converts)
+                      for (std::uint32_t i = 0; i < bytes; i += 4) {
+                        std::uint32_t bits;
+                        std::memcpy(&bits, place + i, 4);
+                        bits = converted(map.element, bits);
+                        std::memcpy(place + i, &bits, 4);
+                      }
+                  });
+  });
+  return total;
+}
+
+void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
+           std::uint32_t tile) {
+  require_alignment(tile);
+  for_each_run(map, coordinates, [&](const Run& run) {
+    if (!run.inside) return;
+    std::byte* destination = global.writable(run.global, run.bytes);
+    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
+                  [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
+                    copy_part(destination + offset, place, bytes);
+                  });
+  });
+}
+
+void reduce(const Fields& map, const Coordinates& coordinates, Reduction reduction, GlobalMemory& global,
+            const SharedMemory& shared, std::uint32_t tile) {
+  require_alignment(tile);
+  for_each_run(map, coordinates, [&](const Run& run) {
+    if (!run.inside) return;
+    std::byte* destination = global.writable(run.global, run.bytes);
+    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
+                  [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
+                    reduce_elements(reduction, map.element, destination + offset, place, bytes);
+                  });
+  });
+}
+
+}  // namespace wm::vgpu::copy

@@ -1,0 +1,135 @@
+// The way of a tensor copy through the tensor: which bytes of global memory go to which bytes of the tile.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "tensor_map/fields.hpp"
+
+namespace wm::vgpu::copy {
+
+using tensor_map::Fields;
+
+// What an instruction adds to its map; innermost dimension first, as in PTX.
+struct Coordinates {
+  std::array<std::int32_t, 5> at{};
+  std::array<std::uint16_t, 3> offsets{};  // im2col: of W, H, D
+};
+
+// Bytes that lie together in global memory and, before the swizzle, in the tile.
+struct Run {
+  std::uint64_t global = 0;  // address of the first; nothing where the run is outside
+  std::uint32_t tile = 0;    // offset of the first in the tile
+  std::uint32_t bytes = 0;
+  bool inside = false;  // of the tensor; what is outside is filled by loads and left alone by stores
+};
+
+// Bytes of the tile, which is also what a load's mbarrier counts: parts outside the tensor count like the others.
+std::uint32_t tile_bytes(const Fields& map);
+
+namespace detail {
+
+// One dimension of the walk: coordinates start, start + step, ...
+struct Level {
+  std::uint32_t count = 1;
+  std::int64_t start = 0, step = 1;
+  std::int64_t size = 1;     // coordinates 0 .. size - 1 are inside
+  std::uint64_t stride = 0;  // bytes from one coordinate to the next
+};
+
+// A stretch of the innermost dimension: `elements` of `element_bytes` from coordinate `start`.
+struct Line {
+  std::int64_t start = 0, size = 0;  // coordinate of the first element, elements of the dimension
+  std::uint32_t elements = 0, element_bytes = 0;
+  std::uint32_t bytes() const { return elements * element_bytes; }
+};
+
+// Everything a walk needs, computed once a copy.
+struct Route {
+  Line line;
+  int levels = 0;
+  std::array<Level, 5> level{};  // fastest first; tiled maps
+  Level slices;                  // im2col: slices of interleaved channels, else one
+  std::uint64_t address = 0;
+};
+Route route(const Fields& map, const Coordinates& coordinates);
+
+template <class Visit>
+void visit_line(const Line& line, std::uint64_t address, std::uint32_t tile, bool inside, Visit& visit) {
+  const std::uint32_t element_bytes = line.element_bytes;
+  const std::int64_t elements = line.elements;
+  const std::int64_t first = inside ? std::clamp<std::int64_t>(-line.start, 0, elements) : elements;
+  const std::int64_t end = inside ? std::clamp<std::int64_t>(line.size - line.start, first, elements) : elements;
+  const auto bytes = [&](std::int64_t count) { return static_cast<std::uint32_t>(count) * element_bytes; };
+  if (first > 0) visit(Run{0, tile, bytes(first), false});
+  if (end > first)
+    visit(Run{address + static_cast<std::uint64_t>(line.start + first) * element_bytes, tile + bytes(first),
+              bytes(end - first), true});
+  if (elements > end) visit(Run{0, tile + bytes(end), bytes(elements - end), false});
+}
+
+inline bool inside(const Level& level, std::int64_t coordinate) { return coordinate >= 0 && coordinate < level.size; }
+
+// Addresses wrap around 2^64, as registers do; whoever follows them checks that they are memory.
+template <class Visit>
+void walk_level(const Route& route, int depth, std::uint64_t address, std::uint32_t& tile, bool all_inside,
+                Visit& visit) {
+  if (depth < 0) {
+    visit_line(route.line, address, tile, all_inside, visit);
+    tile += route.line.bytes();
+    return;
+  }
+  const Level& level = route.level[depth];
+  std::int64_t coordinate = level.start;
+  for (std::uint32_t i = 0; i < level.count; ++i, coordinate += level.step)
+    walk_level(route, depth - 1, address + static_cast<std::uint64_t>(coordinate) * level.stride, tile,
+               all_inside && inside(level, coordinate), visit);
+}
+
+// im2col: base pixels go through the bounding box row by row and image by image; the filter's offset is added to each.
+template <class Visit>
+void walk_pixels(const Route& route, const Fields& map, const Coordinates& coordinates, Visit& visit) {
+  const int spatial = static_cast<int>(map.rank) - 2;
+  std::uint32_t tile = 0;
+  for (std::uint32_t slice = 0; slice < route.slices.count; ++slice) {
+    const std::int64_t slice_at = route.slices.start + slice * route.slices.step;
+    std::array<std::int64_t, 4> base{};  // W, H, D, N
+    for (int i = 0; i <= spatial; ++i) base[i] = coordinates.at[i + 1];
+    for (std::uint32_t pixel = 0; pixel < map.pixels; ++pixel) {
+      std::uint64_t address = route.address + static_cast<std::uint64_t>(slice_at) * route.slices.stride;
+      bool all_inside = inside(route.slices, slice_at);
+      for (int i = 0; i <= spatial; ++i) {
+        const Level& level = route.level[i];
+        const std::int64_t coordinate = base[i] + (i < spatial ? coordinates.offsets[i] : 0);
+        address += static_cast<std::uint64_t>(coordinate) * level.stride;
+        all_inside = all_inside && inside(level, coordinate);
+      }
+      visit_line(route.line, address, tile, all_inside, visit);
+      tile += route.line.bytes();
+      int i = 0;
+      for (; i < spatial; ++i) {
+        base[i] += map.element_strides[i + 1];
+        if (base[i] <= static_cast<std::int64_t>(map.dims[i + 1]) - 1 + map.upper[i]) break;
+        base[i] = map.lower[i];
+      }
+      if (i == spatial) ++base[spatial];
+    }
+  }
+}
+
+}  // namespace detail
+
+// Calls visit(const Run&) for every run, in the order of the tile.
+template <class Visit>
+void for_each_run(const Fields& map, const Coordinates& coordinates, Visit&& visit) {
+  const detail::Route route = detail::route(map, coordinates);
+  if (map.mode == MapMode::im2col) {
+    detail::walk_pixels(route, map, coordinates, visit);
+  } else {
+    std::uint32_t tile = 0;
+    detail::walk_level(route, route.levels - 1, route.address, tile, true, visit);
+  }
+}
+
+}  // namespace wm::vgpu::copy
