@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "vgpu/isa/numeric/halves.hpp"
 #include "vgpu/numeric/reference.hpp"
 
 namespace wm::vgpu::numeric {

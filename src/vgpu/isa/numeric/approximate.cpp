@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "vgpu/isa/numeric/convert.hpp"
+#include "vgpu/isa/numeric/exponential.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -24,7 +25,7 @@ std::uint32_t output(double value, bool ftz) {
 
 }  // namespace
 
-std::uint32_t ex2_approx(std::uint32_t a, bool ftz) { return output(std::exp2(input(a, ftz)), ftz); }
+std::uint32_t ex2_approx(std::uint32_t a, bool ftz) { return exp2_bits(a, ftz); }
 std::uint32_t lg2_approx(std::uint32_t a, bool ftz) { return output(std::log2(input(a, ftz)), ftz); }
 std::uint32_t rcp_approx(std::uint32_t a, bool ftz) { return output(1.0 / input(a, ftz), ftz); }
 std::uint32_t sqrt_approx(std::uint32_t a, bool ftz) { return output(std::sqrt(input(a, ftz)), ftz); }

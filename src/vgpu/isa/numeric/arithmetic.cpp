@@ -7,6 +7,7 @@
 
 #include "vgpu/isa/numeric/convert.hpp"
 #include "vgpu/isa/numeric/exact.hpp"
+#include "vgpu/isa/numeric/halves.hpp"
 
 namespace wm::vgpu::numeric {
 

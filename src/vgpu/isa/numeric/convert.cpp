@@ -1,11 +1,11 @@
 // Conversions, all through one exact number and one rounding.
 #include "vgpu/isa/numeric/convert.hpp"
 
-#include <array>
 #include <bit>
 #include <limits>
 
 #include "vgpu/isa/numeric/exact.hpp"
+#include "vgpu/isa/numeric/halves.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -81,56 +81,17 @@ std::uint32_t convert_pair(Format to, Format from, std::uint32_t pair, const Mod
   return pack_pair(to, from, (pair >> width) & mask, pair & mask, mode);
 }
 
-float f32_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
-float f32_of_f16(std::uint16_t bits) {
-  // The exponent moves by shifting; a product with a power of two rebiases it and makes subnormals normal, exactly.
-  const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
-  const float rebias = std::bit_cast<float>((254u - 15u) << 23);  // 2^112
-  const std::uint32_t number = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * rebias);
-  const std::uint32_t special = moved | 0x7f800000;
-  return std::bit_cast<float>((bits & 0x8000u) << 16 | ((bits & 0x7c00) == 0x7c00 ? special : number));
-}
-
-float f32_of_e5m2(std::uint8_t bits) { return f32_of_f16(static_cast<std::uint16_t>(bits << 8)); }
-
-float f32_of_e4m3(std::uint8_t bits) {
-  const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7f) << 20;
-  const float rebias = std::bit_cast<float>((254u - 7u) << 23);  // 2^120
-  const std::uint32_t number = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * rebias);
-  return std::bit_cast<float>((bits & 0x80u) << 24 | ((bits & 0x7f) == 0x7f ? 0x7fffffff : number));
-}
-
 double f64_of(Format format, std::uint64_t bits) {
   switch (format) {
-    case Format::e4m3: return f32_of_e4m3(static_cast<std::uint8_t>(bits));
-    case Format::e5m2: return f32_of_e5m2(static_cast<std::uint8_t>(bits));
-    case Format::f16: return f32_of_f16(static_cast<std::uint16_t>(bits));
-    case Format::bf16: return f32_of_bf16(static_cast<std::uint16_t>(bits));
+    case Format::e4m3: return f32_of_e4m3(static_cast<std::uint32_t>(bits));
+    case Format::e5m2: return f32_of_e5m2(static_cast<std::uint32_t>(bits));
+    case Format::f16: return f32_of_f16(static_cast<std::uint32_t>(bits));
+    case Format::bf16: return f32_of_bf16(static_cast<std::uint32_t>(bits));
     case Format::tf32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits) & ~std::uint32_t{0x1fff});
     case Format::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
     case Format::f64: return std::bit_cast<double>(bits);
   }
   return 0;
-}
-
-std::uint16_t bf16_of_f32(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fff;
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-std::uint16_t f16_of_f32(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t size = bits & 0x7fffffff;
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  if (size > 0x7f800000) return 0x7fff;
-  if (size >= 0x477ff000) return sign | 0x7c00;  // 65520 and above
-  if (size < 0x38800000) {                       // subnormal: let the addition to 2^-1 (whose last bit is 2^-24) round
-    const float rounded = std::bit_cast<float>(size) + 0.5f;
-    return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded) - 0x3f000000);
-  }
-  return sign | static_cast<std::uint16_t>((size + 0xfff + ((size >> 13) & 1) - 0x38000000) >> 13);
 }
 
 }  // namespace wm::vgpu::numeric

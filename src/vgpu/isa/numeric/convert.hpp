@@ -41,13 +41,6 @@ std::uint32_t pack_pair(Format to, Format from, std::uint64_t high, std::uint64_
 // cvt.e4m3x2.f16x2, cvt.f16x2.e5m2x2 and their kin.
 std::uint32_t convert_pair(Format to, Format from, std::uint32_t pair, const Mode& mode = {});
 
-// The hot ones, exact or rounded to nearest even.
-float f32_of_f16(std::uint16_t bits);
-float f32_of_bf16(std::uint16_t bits);
-float f32_of_e4m3(std::uint8_t bits);
-float f32_of_e5m2(std::uint8_t bits);
 double f64_of(Format format, std::uint64_t bits);  // exact; NaN gives NaN
-std::uint16_t f16_of_f32(float value);
-std::uint16_t bf16_of_f32(float value);
 
 }  // namespace wm::vgpu::numeric
