@@ -49,6 +49,7 @@ enum class Type : std::uint8_t {
 };
 std::uint32_t bytes_of(Type type);  // pred: 0 (it lives in registers only)
 std::string_view name_of(Type type);
+Type type_named(std::string_view name);  // "u32"; none where there is no such type
 
 // Where an instruction comes from.
 struct Place {
@@ -68,9 +69,12 @@ struct Relocation {
   std::uint32_t bytes = 8;
   std::string symbol;  // variable or function
   std::int64_t addend = 0;
-  bool generic = false;  // generic(symbol)
+  bool generic = false;     // generic(symbol)
+  std::uint32_t shift = 0;  // bits the address is shifted right before its low bytes are stored: 0xFF00(symbol) is 8
 };
 struct Variable {
+  // Unique in its function and distinct from every module-scope name: a second `param0` of a function, in another
+  // scope, is called `param0#2`. Operands use the same name.
   std::string name;
   Space space = Space::none;
   Type type = Type::none;
@@ -78,7 +82,8 @@ struct Variable {
   std::uint64_t bytes = 0;  // 0 for `.extern .shared x[]` (dynamic shared memory)
   bool external = false, dynamic = false;
   bool pointer = false;               // .ptr on a parameter
-  std::vector<std::uint8_t> initial;  // empty: zero
+  std::int32_t reg = -1;              // a `.reg` parameter or result of a function: its register
+  std::vector<std::uint8_t> initial;  // the first bytes; those beyond it are zero
   std::vector<Relocation> relocations;
   Place place;
 };
@@ -93,16 +98,16 @@ enum class OperandKind : std::uint8_t {
   integer,  // integer
   f32,
   f64,      // integer holds the bits (0f..., 0d...), or a decimal literal as f64 bits
-  label,    // index: instruction
+  label,    // index: instruction, always a valid one
   symbol,   // symbol (+ integer): the address of a variable or the name of a function
   special,  // name: "%tid.x", "%clock64", "WARP_SZ" excluded (an integer)
   memory,   // [base + integer]: base is `parts[0]` (reg or symbol or integer)
   vector,   // {a, b, ...}: parts
   sink,     // _
   pair,     // p|q: parts[0], parts[1]
-  tensor,  // [map, {c0, c1, ...}]: parts[0] a memory-like base operand, parts[1] the coordinates' vector, more after it
-  list,    // (a, b): a call's arguments or results
-  table,   // index: Function::branch_tables
+  tensor,   // [map, {c0, c1, ...}]: parts[0] is a memory operand, parts[1] the coordinates' vector, more after it
+  list,     // (a, b): a call's arguments or results
+  table,    // index: Function::branch_tables
 };
 
 struct Operand {
@@ -114,6 +119,8 @@ struct Operand {
   std::vector<Operand> parts;
 };
 
+// A call has the operands: list of results, function (symbol or reg), list of arguments, and where the text has one the
+// symbol of a prototype or a list of targets. Lists may be empty.
 struct Instruction {
   std::string opcode;                  // "cp"
   std::vector<std::string> modifiers;  // {"async", "bulk", "tensor", "2d", "shared::cluster", ...}, no dots, `::` kept
@@ -141,21 +148,21 @@ struct Function {
   std::vector<Variable> parameters;
   std::vector<Variable> results;  // of a device function
   std::vector<Register> registers;
-  std::vector<Variable> variables;  // function-scope .shared, .local and call-sequence .param variables
-  std::vector<Instruction> instructions;
+  std::vector<Variable> variables;        // function-scope .shared, .local and call-sequence .param variables
+  std::vector<Instruction> instructions;  // a body that could run off its end gets a final `ret`
   std::vector<BranchTable> branch_tables;
   std::vector<NameComment> names;
   std::vector<std::uint32_t> max_threads, required_threads,
       required_cluster;  // .maxntid, .reqntid, .reqnctapercluster: 0 or 3 numbers
   std::uint32_t min_blocks = 0, max_registers = 0, max_cluster = 0;
-  bool explicit_cluster = false;
+  bool explicit_cluster = false, blocks_are_clusters = false;
   Place place;
 };
 
 struct Module {
   std::string name;
   int version_major = 0, version_minor = 0;
-  Architecture target;
+  Architecture target;             // the family sm_100f counts as sm_100a
   std::vector<std::string> files;  // [0] is empty
   std::vector<InlineSite> inline_sites;
   std::vector<Variable> variables;
