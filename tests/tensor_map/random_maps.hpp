@@ -19,6 +19,12 @@ inline std::int64_t multiple_above(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// A length in bytes; past what any stride can be, one more does not matter.
+inline std::int64_t times(std::int64_t length, std::int64_t count) {
+  constexpr std::int64_t most = std::int64_t{1} << 42;
+  return count != 0 && length > most / count ? most : length * count;
+}
+
 enum class Size { small, any };  // small: the tensor takes at most about a megabyte
 
 // A legal map. Its strides are what its layout in memory needs, and often more.
@@ -48,12 +54,12 @@ inline TensorMapSpec random_map(Random& random, MapMode mode, Size size) {
   const auto dim = [&](std::int64_t i) { return spec.dims[static_cast<std::size_t>(rank - 1 - i)]; };
   if (spec.interleave == Interleave::none) {
     std::int64_t length = dim(0) * bytes;
-    for (std::int64_t i = 1; i < rank; ++i) length = (strides[i - 1] = padded(length)) * dim(i);
+    for (std::int64_t i = 1; i < rank; ++i) length = times(strides[i - 1] = padded(length), dim(i));
   } else {
     std::int64_t length = granule * dim(1);
-    for (std::int64_t i = 2; i + 1 < rank; ++i) length = (strides[i - 1] = padded(length)) * dim(i);
+    for (std::int64_t i = 2; i + 1 < rank; ++i) length = times(strides[i - 1] = padded(length), dim(i));
     strides[0] = padded(length);
-    strides[static_cast<std::size_t>(rank - 2)] = padded(strides[0] * multiple_above(dim(0), slice) / slice);
+    strides[static_cast<std::size_t>(rank - 2)] = padded(times(strides[0], multiple_above(dim(0), slice) / slice));
   }
   spec.strides.assign(strides.rbegin(), strides.rend());
 
