@@ -1,9 +1,6 @@
 // The JIT's front: compile() and what it says of the compiler.
 #include <cstdlib>
-#include <future>
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include <fmt/format.h>
 
@@ -13,6 +10,7 @@
 #include "jit/log.hpp"
 #include "jit/nvrtc.hpp"
 #include "jit/sha256.hpp"
+#include "jit/single_flight.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
 
@@ -61,39 +59,8 @@ struct Result {
   bool from_cache = false;
 };
 
-// Lets the first of several threads that want one key do the work, and the others wait for what it made or threw.
-class Flights {
- public:
-  template <class Work>
-  std::shared_ptr<const Result> join(const Digest& key, const Work& work) {
-    std::promise<std::shared_ptr<const Result>> promise;
-    {
-      std::unique_lock lock(mutex_);
-      const auto [flight, first] = flights_.try_emplace(key);
-      if (!first) {
-        const auto result = flight->second;
-        lock.unlock();
-        return result.get();
-      }
-      flight->second = promise.get_future().share();
-    }
-    try {
-      promise.set_value(std::make_shared<const Result>(work()));
-    } catch (...) {
-      promise.set_exception(std::current_exception());
-    }
-    const std::lock_guard lock(mutex_);
-    const auto landed = flights_.extract(key);
-    return landed.mapped().get();
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<Digest, std::shared_future<std::shared_ptr<const Result>>> flights_;
-};
-
 std::shared_ptr<const Result> build_or_load(const Source& source, const Options& options, const Nvrtc& compiler) {
-  static Flights flights;
+  static SingleFlight<Digest, std::shared_ptr<const Result>> flights;
   const auto find = [&] { return find_headers(source.text, options.include_folders, compiler.include_folders); };
   const Headers headers = find();
   // NVRTC takes further flags from the environment; they may name headers of their own.
@@ -104,13 +71,13 @@ std::shared_ptr<const Result> build_or_load(const Source& source, const Options&
 
   const auto key_now = [&](const Headers& found) { return key_of(source, options, request.flags, found, compiler); };
   const Digest key = key_now(headers);
-  return flights.join(key, [&]() -> Result {
+  return flights.run(key, [&] {
     const Cache cache = Cache::open();
-    if (auto output = cache.load(key)) return {std::move(*output), true};
+    if (auto output = cache.load(key)) return std::make_shared<const Result>(Result{std::move(*output), true});
     Output output = build(compiler, request);
     // A header that was edited meanwhile may be in the output; then it is not what the key says.
     if (headers.files.empty() || key_now(find()) == key) cache.store(key, output);
-    return {std::move(output), false};
+    return std::make_shared<const Result>(Result{std::move(output), false});
   });
 }
 

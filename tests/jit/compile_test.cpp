@@ -1,14 +1,9 @@
 // What compile() promises: outputs, resources, errors with their place, lost speed, line tables.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include "jit/log.hpp"
+#include "jit/support.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
 
@@ -17,7 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Architecture hopper{9, 0, true};
+// What an earlier run compiled is not what is tested; the tests of the cache have one of their own.
+class WithoutCache : public testing::Environment {
+ public:
+  void SetUp() override { setenv("WARPMILL_CACHE_MAX_BYTES", "0", 1); }
+};
+const auto* const without_cache = testing::AddGlobalTestEnvironment(new WithoutCache);
 
 std::string refusal(const Source& source, const Options& options, ErrorCode code = ErrorCode::compile) {
   try {
@@ -29,29 +29,6 @@ std::string refusal(const Source& source, const Options& options, ErrorCode code
   ADD_FAILURE() << source.name << " was not refused";
   return "";
 }
-
-bool holds(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-bool holds(const std::vector<std::byte>& bytes, std::string_view part) {
-  return holds(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), part);
-}
-
-// A folder of its own, gone at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "warpmill-jit-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-  void write(const fs::path& name, std::string_view text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
-
- private:
-  fs::path path_;
-};
 
 constexpr const char* spilling = R"(
 extern "C" __global__ void __launch_bounds__(1024, 2) spilling(float* x, int n) {
