@@ -32,6 +32,7 @@ struct DeviceInfo {
   std::size_t shared_bytes_per_multiprocessor = 0;
   int registers_per_multiprocessor = 0;
   int threads_per_multiprocessor = 0;
+  int blocks_per_cluster = 1;  // the most; 1 where the architecture has no clusters
 };
 
 // A device is a handle: copies name the same device. Opening an id twice gives the same device.
@@ -40,6 +41,7 @@ class Device {
   static std::vector<DeviceInfo> list();    // GPUs first, then the virtual ones
   static Device open(std::string_view id);  // "cuda:0", "virtual" (sm_90a), "virtual:sm_80", "virtual:sm_90a:sms=4"
   static Device best();                     // the first GPU, else the virtual sm_90a
+  static std::string gpu_problem();         // why no GPU can be used here; empty where one can
 
   const DeviceInfo& info() const;
   void synchronize() const;
@@ -52,7 +54,8 @@ class Device {
   std::shared_ptr<runtime::Backend> backend_;
 };
 
-// Work in order on one device. Made here, or the caller's own (a cudaStream_t or CUstream), which stays the caller's.
+// Work in order on one device. Made here (it does not wait for the default stream), or the caller's own (a
+// cudaStream_t or CUstream), which stays the caller's.
 class Stream {
  public:
   explicit Stream(const Device& device);
@@ -64,8 +67,8 @@ class Stream {
   const Device& device() const { return device_; }
   void* native() const { return native_; }
 
-  // Addresses are device addresses. Uploads have read their source when the call returns; a download has written its
-  // destination only after synchronize().
+  // Addresses are device addresses. An upload returns when it is done (so it cannot be captured into a graph); a
+  // download has written its destination only after synchronize().
   void upload(std::uint64_t destination, std::span<const std::byte> source) const;
   void download(std::span<std::byte> destination, std::uint64_t source) const;
   void copy(std::uint64_t destination, std::uint64_t source, std::size_t bytes) const;

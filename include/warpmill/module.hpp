@@ -4,11 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "warpmill/buffer.hpp"
@@ -30,8 +33,8 @@ struct Dim3 {
 };
 
 struct LaunchConfig {
-  Dim3 grid, block;
-  Dim3 cluster;                         // {1,1,1}: no cluster
+  Dim3 grid = {}, block = {};
+  Dim3 cluster = {};                    // {1,1,1}: no cluster
   std::uint32_t shared_bytes = 0;       // dynamic
   bool programmatic_dependent = false;  // may start before the kernel ahead of it in the stream has ended
 };
@@ -51,6 +54,7 @@ class Kernel {
   int registers() const;  // a thread; 0 where the device does not know
   std::size_t static_shared_bytes() const;
   std::size_t local_bytes() const;  // a thread
+  int max_threads() const;          // a block
 
   Kernel(Device device, std::shared_ptr<runtime::LoadedModule> module, const runtime::LoadedKernel* kernel)
       : device_(std::move(device)), module_(std::move(module)), kernel_(kernel) {}
@@ -64,18 +68,23 @@ class Kernel {
 
 class Module {
  public:
-  static Module load(const Device& device, const jit::Program& program);
+  static Module load(const Device& device, const jit::Program& program, std::string_view name = "program");
   static Module load_ptx(const Device& device, std::string_view ptx, std::string_view name = "module.ptx");
-  static Module load_cubin(const Device& device, std::span<const std::byte> cubin);
+  static Module load_cubin(const Device& device, std::span<const std::byte> cubin,
+                           std::string_view name = "module.cubin");
 
-  Kernel kernel(std::string_view entry) const;  // throws not_found and lists the entries there are
+  // An entry's name, or a name expression the program was compiled with ("gemm<64>"). Throws not_found and lists the
+  // entries there are.
+  Kernel kernel(std::string_view entry) const;
   std::vector<std::string> entries() const;
 
  private:
-  Module(Device device, std::shared_ptr<runtime::LoadedModule> module)
-      : device_(std::move(device)), module_(std::move(module)) {}
+  Module(Device device, std::string_view name, std::shared_ptr<runtime::LoadedModule> module)
+      : device_(std::move(device)), name_(name), module_(std::move(module)) {}
   Device device_;
+  std::string name_;
   std::shared_ptr<runtime::LoadedModule> module_;
+  std::map<std::string, std::string, std::less<>> lowered_;  // name expression -> entry
 };
 
 // One argument as the kernel gets it: bytes and what they are, so that a launch can check them against its parameters.
@@ -86,18 +95,24 @@ struct Argument {
   const Device* device = nullptr;  // where the argument is memory of a known device
 };
 
+// Puts the kernel into the stream. Everything that can be known wrong is refused before, in words: sizes against the
+// device's limits, the cluster against the grid, the arguments against the kernel's parameters. An integer of 8 bytes
+// may stand for a pointer, and a struct parameter takes any argument of its size.
 void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config,
-            std::span<const Argument> arguments);
+            std::span<const Argument> arguments = {});
 
 namespace detail {
 template <class T>
+constexpr ParameterKind kind_of() {
+  if (std::is_pointer_v<T> || std::is_null_pointer_v<T>) return ParameterKind::pointer;
+  if (std::is_integral_v<T> || std::is_enum_v<T>) return ParameterKind::integer;
+  if (std::is_floating_point_v<T> || requires { DTypeOf<T>::value; }) return ParameterKind::floating;  // f16, e4m3, ...
+  return ParameterKind::aggregate;
+}
+template <class T>
 Argument as_argument(const T& value) {
   static_assert(std::is_trivially_copyable_v<T>, "a kernel argument is copied byte for byte");
-  constexpr ParameterKind kind = std::is_floating_point_v<T>                  ? ParameterKind::floating
-                                 : std::is_integral_v<T> || std::is_enum_v<T> ? ParameterKind::integer
-                                 : std::is_pointer_v<T>                       ? ParameterKind::pointer
-                                                                              : ParameterKind::aggregate;
-  return {&value, sizeof(T), kind, nullptr};
+  return {&value, sizeof(T), kind_of<T>(), nullptr};
 }
 // A buffer or view stands for its address.
 struct AddressArgument {
@@ -113,21 +128,19 @@ const T& prepare(const T& value) {
 inline Argument as_argument(const AddressArgument& a) {
   return {&a.address, sizeof(a.address), ParameterKind::pointer, a.device};
 }
+template <class T>
+concept ArgumentList = std::is_convertible_v<const T&, std::span<const Argument>>;
 }  // namespace detail
 
 // launch(stream, kernel, {.grid = {4}, .block = {128}}, out, in, 42, 0.5f);
 template <class... Args>
 requires(sizeof...(Args) > 0 &&
-         !(sizeof...(Args) == 1 && (std::is_convertible_v<Args, std::span<const Argument>> &&
-                                    ...))) void launch(const Stream& stream, const Kernel& kernel,
-                                                       const LaunchConfig& config, const Args&... args) {
+         !(detail::ArgumentList<Args> || ...)) void launch(const Stream& stream, const Kernel& kernel,
+                                                           const LaunchConfig& config, const Args&... args) {
   [&](const auto&... prepared) {
     const std::array<Argument, sizeof...(Args)> arguments{detail::as_argument(prepared)...};
     launch(stream, kernel, config, std::span<const Argument>(arguments));
   }(detail::prepare(args)...);
-}
-inline void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config) {
-  launch(stream, kernel, config, std::span<const Argument>());
 }
 
 }  // namespace wm

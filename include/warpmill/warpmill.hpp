@@ -8,4 +8,5 @@
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
 #include "warpmill/module.hpp"
+#include "warpmill/tensor_map.hpp"
 #include "warpmill/virtual.hpp"

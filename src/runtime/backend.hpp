@@ -1,16 +1,18 @@
 // What a device must be able to do. One implementation over the CUDA driver (cuda/), one over the virtual GPU
 // (virtual/); everything above speaks to this interface alone. Arguments arrive checked: the classes in
-// include/warpmill check them once.
+// include/warpmill check them once. Every function is safe from several threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/ptx_summary.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/module.hpp"
 
@@ -28,15 +30,25 @@ struct LoadedKernel {
   std::size_t static_shared_bytes = 0;
   std::size_t local_bytes = 0;
   std::uint32_t max_threads = 1024;  // a block may have at most, given the registers it takes
+  Dim3 required_block{0, 0, 0};      // .reqntid; zeros: any
+  Dim3 required_cluster{0, 0, 0};    // .reqnctapercluster, which a launch without a cluster gets; zeros: any
   void* native = nullptr;            // CUfunction, or the virtual GPU's own kernel
+};
+
+// What a module is made of. The PTX may be missing where there is a cubin, and the cubin where there is PTX.
+struct Code {
+  std::string_view name;  // what messages call the module
+  std::string_view ptx;
+  std::span<const std::byte> cubin;
+  PtxSummary summary;  // of the PTX
 };
 
 // Code on a device; unloaded when destroyed.
 class LoadedModule {
  public:
   virtual ~LoadedModule() = default;
-  virtual const LoadedKernel* find(
-      std::string_view entry) = 0;  // nullptr where there is none; stable while the module lives
+  // nullptr where there is none; stable while the module lives.
+  virtual const LoadedKernel* find(std::string_view entry) = 0;
   virtual std::vector<std::string> entries() const = 0;
 };
 
@@ -50,6 +62,7 @@ class Backend {
 
   virtual void* create_stream() = 0;
   virtual void destroy_stream(void* stream) noexcept = 0;
+  virtual void check_stream(void* stream) = 0;  // throws where a caller's stream is not one of this device
   virtual void synchronize_stream(void* stream) = 0;
   virtual void synchronize() = 0;
   virtual void* create_event() = 0;
@@ -64,9 +77,7 @@ class Backend {
   virtual void copy(void* stream, std::uint64_t destination, std::uint64_t source, std::size_t bytes) = 0;
   virtual void fill(void* stream, std::uint64_t destination, std::byte value, std::size_t bytes) = 0;
 
-  // A program's PTX (always there) and cubin (may be empty). `name` is what messages call the module.
-  virtual std::shared_ptr<LoadedModule> load(std::string_view name, std::string_view ptx,
-                                             std::span<const std::byte> cubin) = 0;
+  virtual std::shared_ptr<LoadedModule> load(const Code& code) = 0;
   virtual void launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
                       std::span<const Argument> arguments) = 0;
 
@@ -74,10 +85,13 @@ class Backend {
   virtual TensorMap encode(const TensorMapSpec& spec) = 0;
 };
 
-// nullptr and a reason where there is no driver or no GPU.
-std::vector<DeviceInfo> list_cuda_devices(std::string* problem);
+// The GPUs there are; where there is none, `problem` says why.
+std::vector<DeviceInfo> list_cuda_devices(std::string& problem);
 std::shared_ptr<Backend> open_cuda_device(int ordinal);
 std::vector<DeviceInfo> list_virtual_devices();
-std::shared_ptr<Backend> open_virtual_device(std::string_view options);  // what follows "virtual:", maybe empty
+std::shared_ptr<Backend> open_virtual_device(const Architecture& arch, std::optional<int> multiprocessors);
+
+// "grid 4x1x1, block 128x1x1, 1024 B of dynamic shared memory"
+std::string describe(const LaunchConfig& config);
 
 }  // namespace wm::runtime
