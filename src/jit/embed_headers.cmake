@@ -1,8 +1,13 @@
-# Writes OUTPUT, a C++ file with the text of every header named in LIST, each under its path below ROOT.
+# Writes OUTPUT, a C++ file with the text of every header named in LIST, each under its path below one of ROOTS.
 file(READ ${LIST} headers)
 set(entries "")
 foreach(header IN LISTS headers)
-  file(RELATIVE_PATH name ${ROOT} ${header})
+  foreach(root IN LISTS ROOTS)
+    cmake_path(IS_PREFIX root ${header} found)
+    if(found)
+      file(RELATIVE_PATH name ${root} ${header})
+    endif()
+  endforeach()
   file(READ ${header} text)
   # GCC takes literals of any length; clang warns past 64 KiB only under -pedantic.
   string(APPEND entries "    {\"${name}\", R\"warpmill(${text})warpmill\"},\n")

@@ -1,0 +1,87 @@
+// The words device code is written in: integers by width, storage types of the small floats, addresses by window.
+#pragma once
+
+// Every wrapper is inlined: its operands are registers and immediates of the caller.
+#define WM_DEVICE __device__ __forceinline__
+
+namespace wm {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using i8 = signed char;
+using i16 = short;
+using i32 = int;
+using i64 = long long;
+using f32 = float;
+using f64 = double;
+
+// Bits only: conversions and arithmetic are the kernel's business.
+struct bf16 {
+  u16 bits;
+};
+struct f16 {
+  u16 bits;
+};
+struct e4m3 {
+  u8 bits;
+};
+struct e5m2 {
+  u8 bits;
+};
+// A float whose low 13 mantissa bits the tensor core ignores.
+struct tf32 {
+  u32 bits;
+};
+
+template <class T>
+struct alignas(2 * sizeof(T)) Pair {
+  T x, y;
+};
+template <class T>
+struct alignas(4 * sizeof(T)) Quad {
+  T x, y, z, w;
+};
+
+template <class A, class B>
+inline constexpr bool same = false;
+template <class A>
+inline constexpr bool same<A, A> = true;
+template <class T, class... Candidates>
+inline constexpr bool one_of = (same<T, Candidates> || ...);
+template <class T>
+inline constexpr bool never =
+    false;  // false, but only once T is known: for a static_assert in a branch nobody may take
+
+// Who takes part in an ordering.
+enum class Scope { block, cluster, device, system };
+
+// What a reducing store does with the value in memory and the new one. Increment wraps to 0 past the new value,
+// decrement wraps to it below 0.
+enum class Reduction { add, min, max, increment, decrement, bit_and, bit_or, bit_xor };
+
+// Shared memory of this block. Made from a pointer, so that an address of any other memory takes a deliberate step.
+struct SharedAddress {
+  u32 value;
+  WM_DEVICE SharedAddress(const void* pointer) : value(static_cast<u32>(__cvta_generic_to_shared(pointer))) {}
+  WM_DEVICE explicit SharedAddress(u32 address) : value(address) {}
+  WM_DEVICE SharedAddress operator+(u32 bytes) const { return SharedAddress(value + bytes); }
+};
+
+// Shared memory of any block of the cluster: from cluster::map, or this block's own.
+struct ClusterAddress {
+  u32 value;
+  WM_DEVICE ClusterAddress(SharedAddress own) : value(own.value) {}
+  WM_DEVICE explicit ClusterAddress(u32 address) : value(address) {}
+  WM_DEVICE ClusterAddress operator+(u32 bytes) const { return ClusterAddress(value + bytes); }
+};
+
+WM_DEVICE u64 global_address(const void* pointer) { return __cvta_generic_to_global(pointer); }
+
+// A tensor map as the driver (or the virtual device) encoded it. In a kernel: `const __grid_constant__ TensorMap map`.
+struct alignas(128) TensorMap {
+  u64 words[16];
+};
+
+}  // namespace wm
