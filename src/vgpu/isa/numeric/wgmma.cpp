@@ -1,0 +1,142 @@
+// wgmma: descriptors, gathering of operands, and what surrounds the multiply kernel.
+#include "vgpu/isa/numeric/wgmma.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include <fmt/format.h>
+
+namespace wm::vgpu::numeric {
+
+std::string WgmmaShape::refusal() const {
+  const bool integers = is_integer(a);
+  const bool bytes = a == Element::e4m3 || a == Element::e5m2;
+  if (n < 8 || n > 256 || n % 8 != 0) return fmt::format("n = {}: n is a multiple of 8 from 8 to 256", n);
+  if (integers && n > 32 && n % 16 != 0)
+    return fmt::format("n = {}: of 8-bit integers n is 8, 16, 24, 32 or a multiple of 16 up to 256", n);
+  const bool alike = integers ? is_integer(b) : bytes ? (b == Element::e4m3 || b == Element::e5m2) : a == b;
+  if (!alike) return "A and B have types that do not go together";
+  if (integers != (sum == Sum::s32)) return "integers are summed in s32, and nothing else is";
+  if (sum == Sum::f16 && (a == Element::bf16 || a == Element::tf32)) return "bf16 and tf32 are summed in f32 alone";
+  if (saturate && !integers) return ".satfinite is for integers alone";
+  return {};
+}
+
+std::string WgmmaStep::refusal(const WgmmaShape& shape) const {
+  if ((a_mn_major || b_mn_major) && bits_of(shape.a) != 16) return "only 16-bit elements can be MN-major";
+  if (a_mn_major && a_in_registers()) return "A in registers cannot be transposed";
+  if ((negate_a || negate_b) && is_integer(shape.a)) return "integers cannot be negated";
+  return {};
+}
+
+namespace {
+
+constexpr int warps = 4;
+constexpr int spread_row = 64;  // floats of A for one k of a warp: 16 rows, each four times
+
+// Copies 16 bytes out of shared memory, or notes where that would read outside.
+class SharedReader {
+ public:
+  explicit SharedReader(std::span<const std::byte> shared) : shared_(shared) {}
+  void read(std::uint8_t* to, std::uint32_t address, char operand) {
+    if (address > shared_.size() || shared_.size() - address < 16) {
+      if (!problem_) problem_ = OutOfWindow{operand, address};
+      return;
+    }
+    std::memcpy(to, shared_.data() + address, 16);
+  }
+  const std::optional<OutOfWindow>& problem() const { return problem_; }
+
+ private:
+  std::span<const std::byte> shared_;
+  std::optional<OutOfWindow> problem_;
+};
+
+// Panels of some steps in a row. Kept by each thread, since every product needs them.
+struct Panels {
+  static constexpr int most_k = 128;
+  struct Free {
+    void operator()(float* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+  };
+  using Memory = std::unique_ptr<float[], Free>;
+  static Memory allocate(std::size_t floats) {
+    return Memory(static_cast<float*>(::operator new[](floats * sizeof(float), std::align_val_t{64})));
+  }
+  Memory a = allocate(std::size_t{warps} * most_k * spread_row);  // [warp][k][64]
+  Memory b = allocate(std::size_t{256} * most_k);                 // [group of columns][k][8]
+  Memory sums = allocate(std::size_t{128} * 32);                  // a warp's accumulators where they are not f32
+};
+
+// Eight rows of one operand.
+void read_group(RawGroup& group, const MatrixDescriptor& matrix, std::uint32_t eight, SharedReader& reader,
+                char operand) {
+  for (std::uint32_t row = 0; row < 8; ++row)
+    for (std::uint32_t chunk = 0; chunk < 2; ++chunk)
+      reader.read(group.bytes[row] + 16 * chunk, matrix.k_major(eight * 8 + row, chunk), operand);
+}
+void read_group(RawTransposed& group, const MatrixDescriptor& matrix, std::uint32_t eight, SharedReader& reader,
+                char operand) {
+  for (std::uint32_t k = 0; k < 16; ++k) reader.read(group.bytes[k], matrix.mn_major(eight, k), operand);
+}
+
+// Fills the panels' k from `at` of `k` in all with one step's operands.
+void gather(const WgmmaShape& shape, const WgmmaStep& step, SharedReader& reader, Panels& panels, int at, int k) {
+  const bool negate = step.negate_a != step.negate_b;
+  RawGroup group;
+  RawTransposed across;
+  for (int eight = 0; eight < 64 / 8; ++eight) {
+    float* to = panels.a.get() + (eight / 2 * k + at) * spread_row + eight % 2 * 32;
+    if (step.a_in_registers()) {
+      group = rows_from_registers(step.a_rows[static_cast<std::size_t>(eight / 2)], eight % 2);
+    } else if (step.a_mn_major) {
+      read_group(across, step.a, static_cast<std::uint32_t>(eight), reader, 'A');
+      widen_rows(shape.a, across, negate, to, spread_row);
+      continue;
+    } else {
+      read_group(group, step.a, static_cast<std::uint32_t>(eight), reader, 'A');
+    }
+    widen_rows(shape.a, group, shape.k(), negate, to, spread_row);
+  }
+  for (int eight = 0; eight < shape.n / 8; ++eight) {
+    float* to = panels.b.get() + (eight * k + at) * 8;
+    if (step.b_mn_major) {
+      read_group(across, step.b, static_cast<std::uint32_t>(eight), reader, 'B');
+      widen_columns(shape.b, across, to);
+    } else {
+      read_group(group, step.b, static_cast<std::uint32_t>(eight), reader, 'B');
+      widen_columns(shape.b, group, shape.k(), to);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<OutOfWindow> wgmma(const WgmmaShape& shape, std::span<const WgmmaStep> steps,
+                                 std::span<const std::byte> shared, const WgmmaRegisters& registers) {
+  thread_local Panels panels;
+  // A sum in f32 goes on through several steps; others are rounded or saturated after each.
+  const std::size_t most = shape.sum == Sum::f32 ? static_cast<std::size_t>(Panels::most_k / shape.k()) : 1;
+  const int groups = shape.n / 8;
+  while (!steps.empty()) {
+    std::size_t count = 1;
+    while (count < std::min(most, steps.size()) && steps[count].accumulate) ++count;
+    const int k = static_cast<int>(count) * shape.k();
+    SharedReader reader(shared);
+    for (std::size_t i = 0; i < count; ++i) gather(shape, steps[i], reader, panels, static_cast<int>(i) * shape.k(), k);
+    if (reader.problem()) return reader.problem();
+    for (std::size_t warp = 0; warp < warps; ++warp) {
+      const auto row = [&](std::size_t r) { return registers.files[warp] + std::size_t{registers.rows[r]} * 32; };
+      std::array<std::uint32_t*, 128> rows{};
+      for (std::size_t r = 0; r < static_cast<std::size_t>(shape.registers()); ++r) rows[r] = row(r);
+      const float* a = panels.a.get() + warp * static_cast<std::size_t>(k) * spread_row;
+      multiply_fragments({shape.sum, shape.saturate, steps[0].accumulate}, a, panels.b.get(), k, groups, rows.data(),
+                         panels.sums.get());
+    }
+    steps = steps.subspan(count);
+  }
+  return std::nullopt;
+}
+
+}  // namespace wm::vgpu::numeric
