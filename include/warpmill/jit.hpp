@@ -54,7 +54,7 @@ struct Program {
 // ask for one program at the same time compile it once. A program that includes a name made by a macro is not cached.
 Program compile(const Source& source, const Options& options);
 
-// The NVRTC in use, or why there is none.
+// The NVRTC in use, or why there is none. WARPMILL_NVRTC names one; docs/jit.md has the order of the search.
 struct CompilerInfo {
   bool found = false;
   std::string path;

@@ -61,7 +61,9 @@ struct Result {
 
 std::shared_ptr<const Result> build_or_load(const Source& source, const Options& options, const Nvrtc& compiler) {
   static SingleFlight<Digest, std::shared_ptr<const Result>> flights;
-  const auto find = [&] { return find_headers(source.text, options.include_folders, compiler.include_folders); };
+  const auto find = [&] {
+    return find_headers(source.text, embedded_headers(), options.include_folders, compiler.include_folders);
+  };
   const Headers headers = find();
   // NVRTC takes further flags from the environment; they may name headers of their own.
   const char* more_flags = std::getenv("NVRTC_APPEND_FLAGS");

@@ -8,8 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "warpmill/jit.hpp"
-
 namespace wm::jit {
 namespace {
 
@@ -92,8 +90,9 @@ struct Unread {
 
 class Finder {
  public:
-  Finder(const std::vector<fs::path>& folders, const std::vector<fs::path>& toolkit)
-      : folders_(folders), toolkit_(toolkit) {}
+  Finder(const std::map<std::string, std::string_view>& embedded, const std::vector<fs::path>& folders,
+         const std::vector<fs::path>& toolkit)
+      : embedded_(embedded), folders_(folders), toolkit_(toolkit) {}
 
   Headers find(std::string_view text) {
     // The source itself lies nowhere: see build.cpp.
@@ -118,8 +117,8 @@ class Finder {
   }
 
   void reach_embedded(const std::string& name) {
-    const auto found = embedded_headers().find(name);
-    if (found == embedded_headers().end() || !headers_.embedded.insert(*found).second) return;
+    const auto found = embedded_.find(name);
+    if (found == embedded_.end() || !headers_.embedded.insert(*found).second) return;
     // To NVRTC it lies in the folder of its name, relative to the working directory.
     unread_.push_back({std::string(found->second), fs::path(name).parent_path(), false});
   }
@@ -134,6 +133,7 @@ class Finder {
     unread_.push_back({std::move(*text), path.parent_path(), toolkit});
   }
 
+  const std::map<std::string, std::string_view>& embedded_;
   const std::vector<fs::path>& folders_;
   const std::vector<fs::path>& toolkit_;
   Headers headers_;
@@ -173,9 +173,9 @@ Inclusions read_inclusions(std::string_view text) {
   return result;
 }
 
-Headers find_headers(std::string_view text, const std::vector<fs::path>& folders,
-                     const std::vector<fs::path>& toolkit) {
-  return Finder(folders, toolkit).find(text);
+Headers find_headers(std::string_view text, const std::map<std::string, std::string_view>& embedded,
+                     const std::vector<fs::path>& folders, const std::vector<fs::path>& toolkit) {
+  return Finder(embedded, folders, toolkit).find(text);
 }
 
 }  // namespace wm::jit

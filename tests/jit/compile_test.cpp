@@ -215,6 +215,13 @@ TEST(Headers, OfTheToolkitAreFound) {
                           {.arch = hopper}));
 }
 
+TEST(EmbeddedHeaders, EachCompilesAlone) {
+  for (const auto& [name, text] : embedded_headers()) {
+    EXPECT_TRUE(name.starts_with("warpmill/")) << name;
+    EXPECT_NO_THROW(compile({"alone.cu", "#include \"" + name + "\"\n"}, {.arch = hopper})) << name;
+  }
+}
+
 class InFolder : public testing::Test {
  protected:
   InFolder() : before_(fs::current_path()) { fs::current_path(folder.path()); }

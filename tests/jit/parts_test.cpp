@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "jit/build.hpp"
 #include "jit/headers.hpp"
 #include "jit/line_table.hpp"
 #include "jit/sha256.hpp"
@@ -64,17 +65,33 @@ TEST(Headers, ThatIncludeEachOtherThroughParentFoldersComeToAnEnd) {
   folder.write("a.h", "#include \"../" + folder.path().filename().string() + "/a.h\"\n#include \"lib/b.h\"\n");
   folder.write("lib/b.h", "#include \"../lib/../a.h\"\n#include <c.h>\n");
   folder.write("c.h", "");
-  const Headers headers = find_headers("#include \"a.h\"", {folder.path()}, {});
+  const Headers headers = find_headers("#include \"a.h\"", {}, {folder.path()}, {});
   EXPECT_TRUE(headers.complete);
   EXPECT_EQ(headers.files.size(), 3u);
+}
+
+const std::map<std::string, std::string_view> embedded{
+    {"warpmill/outer.cuh", "#pragma once\n#include \"warpmill/deep/inner.cuh\"\n"},
+    {"warpmill/deep/inner.cuh", "#pragma once\n__device__ inline int inner(int* x) {\n  return atomicAdd(x, 1);\n}\n"},
+    {"warpmill/other.cuh", "#error not included\n"}};
+
+TEST(EmbeddedHeaders, AreGivenToTheCompilerWhereTheyAreIncluded) {
+  const Source source{"k.cu", "#include <warpmill/outer.cuh>\n__global__ void k(int* x) { x[1] = inner(x); }"};
+  Headers headers = find_headers(source.text, embedded, {}, {});
+  EXPECT_EQ(headers.embedded.size(), 2u);
+  EXPECT_FALSE(headers.embedded.contains("warpmill/other.cuh"));
+  const Options options{.arch = hopper, .line_table = true};
+  const Output output = build(nvrtc(), {source, options, headers.embedded, flags_of(options, nvrtc())});
+  EXPECT_TRUE(holds(output.ptx, "\"k.cu\"")) << output.ptx;
+  EXPECT_TRUE(holds(output.ptx, "\"warpmill/deep/inner.cuh\"")) << output.ptx;
 }
 
 TEST(Headers, MacrosInsideTheToolkitDoNotMakeAProgramUnknown) {
   const Folder toolkit;
   toolkit.write("t.h", "#include \"detail.h\"\n");
   toolkit.write("detail.h", "#include NAME\n");
-  EXPECT_TRUE(find_headers("#include <t.h>", {}, {toolkit.path()}).complete);
-  EXPECT_FALSE(find_headers("#include <t.h>", {toolkit.path()}, {}).complete);
+  EXPECT_TRUE(find_headers("#include <t.h>", {}, {}, {toolkit.path()}).complete);
+  EXPECT_FALSE(find_headers("#include <t.h>", {}, {toolkit.path()}, {}).complete);
 }
 
 TEST(LineTable, FileNamesLoseTheFolderTheyWereFoundIn) {
