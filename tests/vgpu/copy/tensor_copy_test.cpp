@@ -9,8 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tensor_map/random_maps.hpp"
-#include "tensor_map/virtual_form.hpp"
+#include "tensor_map/random_copies.hpp"
 #include "warpmill/error.hpp"
 
 using namespace wm;
@@ -20,19 +19,6 @@ using namespace wm::vgpu::copy;
 namespace {
 
 constexpr std::uint64_t base = 0x7000'0000'0000;
-
-struct Memory final : GlobalMemory {
-  std::vector<std::byte> bytes;
-  explicit Memory(std::size_t size, Random& random) : bytes(size) {
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-  }
-  std::byte* writable(std::uint64_t address, std::size_t count) override {
-    if (address < base || address - base > bytes.size() || count > bytes.size() - (address - base))
-      throw Error(ErrorCode::execution, "outside the allocation");
-    return bytes.data() + (address - base);
-  }
-  const std::byte* readable(std::uint64_t address, std::size_t count) override { return writable(address, count); }
-};
 
 // One element of a copy: where it is in the tile, and its address if it is inside the tensor.
 struct Element {
@@ -141,46 +127,6 @@ std::uint32_t placed(Swizzle swizzle, std::uint32_t address) {
   }
 }
 
-// ---- random copies
-
-struct Case {
-  TensorMapSpec spec;
-  Fields map;
-  Coordinates coordinates;
-  std::uint32_t tile;
-};
-
-Case random_case(Random& random, MapMode mode) {
-  Case result;
-  result.spec = random_map(random, mode, Size::small);
-  result.spec.address = base + 32 * static_cast<std::uint64_t>(between(random, 0, 8));
-  result.map = tensor_map::decode_virtual(tensor_map::encode_virtual(result.spec).bytes);
-  const Fields& map = result.map;
-  for (std::uint32_t i = 0; i < map.rank; ++i)
-    result.coordinates.at[i] =
-        static_cast<std::int32_t>(between(random, -4, static_cast<std::int64_t>(map.dims[i]) + 2));
-  if (map.interleave != Interleave::none) {
-    const auto slice =
-        static_cast<std::int32_t>((map.interleave == Interleave::b16 ? 128 : 256) / bits_of(map.element));
-    result.coordinates.at[0] = static_cast<std::int32_t>(between(random, -1, 3)) * slice;
-  }
-  if (mode == MapMode::im2col)
-    for (std::uint32_t i = 0; i < map.rank - 2; ++i) {
-      result.coordinates.at[i + 1] = static_cast<std::int32_t>(
-          between(random, map.lower[i], static_cast<std::int64_t>(map.dims[i + 1]) - 1 + map.upper[i]));
-      result.coordinates.offsets[i] = static_cast<std::uint16_t>(between(random, 0, 3));
-    }
-  result.tile = 1024 + 128 * static_cast<std::uint32_t>(between(random, 0, 8));
-  return result;
-}
-
-std::size_t memory_size(const Fields& map) {
-  std::size_t size = map.dims[0] * 8 + 4096;
-  for (std::uint32_t i = 1; i < map.rank; ++i) size += map.dims[i] * map.strides[i - 1];
-  if (map.interleave != Interleave::none) size += map.dims[0] * map.strides[0];
-  return size;
-}
-
 class TensorCopy : public testing::TestWithParam<MapMode> {};
 INSTANTIATE_TEST_SUITE_P(Modes, TensorCopy, testing::Values(MapMode::tiled, MapMode::im2col),
                          [](const auto& mode) { return mode.param == MapMode::tiled ? "Tiled" : "Im2col"; });
@@ -201,9 +147,10 @@ std::uint32_t as_loaded(MapElement element, std::uint32_t bits) {
 TEST_P(TensorCopy, LoadsWhatTheDefinitionSays) {
   Random random(20261115);
   for (int round = 0; round < 1500; ++round) {
-    const Case c = random_case(random, GetParam());
+    const RandomCopy c = random_copy(random, random_map(random, GetParam(), Size::small), base);
     SCOPED_TRACE(c.spec.describe());
-    Memory global(memory_size(c.map), random);
+    HostMemory global(base, memory_bytes(c.map));
+    fill_randomly(random, global.bytes);
     const auto elements = Definition{c.map, c.coordinates}.elements();
     const std::size_t bytes = bits_of(c.map.element) / 8;
     ASSERT_EQ(tile_bytes(c.map), elements.size() * bytes);
@@ -235,14 +182,15 @@ TEST_P(TensorCopy, LoadsWhatTheDefinitionSays) {
 TEST_P(TensorCopy, StoresOnlyWhatIsInside) {
   Random random(7);
   for (int round = 0; round < 700; ++round) {
-    const Case c = random_case(random, GetParam());
+    const RandomCopy c = random_copy(random, random_map(random, GetParam(), Size::small), base);
     SCOPED_TRACE(c.spec.describe());
-    Memory global(memory_size(c.map), random);
+    HostMemory global(base, memory_bytes(c.map));
+    fill_randomly(random, global.bytes);
     const auto elements = Definition{c.map, c.coordinates}.elements();
     const std::size_t bytes = bits_of(c.map.element) / 8;
     std::vector<std::byte> shared(c.tile + elements.size() * bytes + 128);
-    for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
-    Memory expected = global;
+    fill_randomly(random, shared);
+    HostMemory expected = global;
     for (const Element& element : elements)
       if (element.address)
         std::memcpy(expected.writable(*element.address, bytes), &shared[placed(c.map.swizzle, c.tile + element.tile)],
@@ -256,15 +204,16 @@ TEST_P(TensorCopy, ReducesEachElementInsideOnce) {
   Random random(11);
   int reduced = 0;
   for (int round = 0; round < 700; ++round) {
-    Case c = random_case(random, GetParam());
+    const RandomCopy c = random_copy(random, random_map(random, GetParam(), Size::small), base);
     if (!has_reduction(Reduction::bit_xor, c.map.element)) continue;
     ++reduced;
-    Memory global(memory_size(c.map), random);
+    HostMemory global(base, memory_bytes(c.map));
+    fill_randomly(random, global.bytes);
     const auto elements = Definition{c.map, c.coordinates}.elements();
     const std::size_t bytes = bits_of(c.map.element) / 8;
     std::vector<std::byte> shared(c.tile + elements.size() * bytes + 128);
-    for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
-    Memory expected = global;
+    fill_randomly(random, shared);
+    HostMemory expected = global;
     for (const Element& element : elements)
       if (element.address)
         for (std::size_t i = 0; i < bytes; ++i)
@@ -278,7 +227,7 @@ TEST_P(TensorCopy, ReducesEachElementInsideOnce) {
 TEST_P(TensorCopy, ChunksCoverTheTileOnceAndNameTheSameBytes) {
   Random random(3);
   for (int round = 0; round < 300; ++round) {
-    const Case c = random_case(random, GetParam());
+    const RandomCopy c = random_copy(random, random_map(random, GetParam(), Size::small), base);
     const std::uint32_t bytes = static_cast<std::uint32_t>(bits_of(c.map.element) / 8);
     std::map<std::uint32_t, std::optional<std::uint64_t>> expected, seen;  // by byte of shared memory
     for (const Element& element : Definition{c.map, c.coordinates}.elements())
@@ -302,8 +251,7 @@ TensorMapSpec plain() {
 Fields decoded(const TensorMapSpec& spec) { return tensor_map::decode_virtual(tensor_map::encode_virtual(spec).bytes); }
 
 TEST(TensorCopyLimits, CoordinatesFarOutsideOnlyFill) {
-  Random random(1);
-  Memory global(256, random);
+  HostMemory global(base, 256);
   std::vector<std::byte> shared(64, std::byte{1});
   for (std::int32_t far : {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}) {
     shared.assign(64, std::byte{1});
@@ -314,16 +262,14 @@ TEST(TensorCopyLimits, CoordinatesFarOutsideOnlyFill) {
 }
 
 TEST(TensorCopyLimits, NothingOutsideTheAllocationIsTouched) {
-  Random random(1);
-  Memory global(100, random);  // the tensor needs 136
+  HostMemory global(base, 100);  // the tensor needs 136
   std::vector<std::byte> shared(128);
   EXPECT_THROW(load(decoded(plain()), {.at = {0, 1}}, global, {shared, 0}, 0), Error);
   EXPECT_THROW(store(decoded(plain()), {.at = {0, 1}}, global, {shared, 0}, 0), Error);
 }
 
 TEST(TensorCopyLimits, ATileOutsideSharedMemoryOrMisalignedIsRefused) {
-  Random random(1);
-  Memory global(256, random);
+  HostMemory global(base, 256);
   std::vector<std::byte> shared(1024);
   EXPECT_NO_THROW(load(decoded(plain()), {}, global, {shared, 1024}, 1024));
   EXPECT_THROW(load(decoded(plain()), {}, global, {shared, 1024}, 2048), Error);
