@@ -1,4 +1,6 @@
 // From views to specifications to maps.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,10 +26,11 @@ TensorMapSpec of_view(const View& view) {
   spec.address = view.address;
   spec.dims = view.shape;
   const auto element_bytes = static_cast<std::int64_t>(size_of(view.dtype));
+  constexpr std::int64_t too_long = std::int64_t{1} << 48;  // for any stride, and far from overflow
   for (std::size_t i = 0; i + 1 < view.shape.size(); ++i) {
-    std::int64_t bytes = view.strides[i] * element_bytes;
+    std::int64_t bytes = std::clamp(view.strides[i], -too_long, too_long) * element_bytes;
     // Nothing is reached through the stride of a dimension of one element, but it must be a legal one.
-    if (view.shape[i] == 1) bytes = (bytes + 15) / 16 * 16;
+    if (view.shape[i] == 1) bytes = std::clamp<std::int64_t>((bytes + 15) / 16 * 16, 16, (std::int64_t{1} << 40) - 16);
     spec.strides.push_back(bytes);
   }
   spec.l2_promotion = L2Promotion::b128;

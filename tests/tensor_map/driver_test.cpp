@@ -1,7 +1,8 @@
 // The names of a map's choices, and the way to the driver.
+#include "tensor_map/driver.hpp"
+
 #include <gtest/gtest.h>
 
-#include "tensor_map/driver.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/tensor_map.hpp"
 

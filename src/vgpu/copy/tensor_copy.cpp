@@ -11,17 +11,21 @@
 namespace wm::vgpu::copy {
 namespace {
 
-void require_alignment(std::uint32_t tile) {
+[[noreturn]] void outside_shared(const SharedMemory& shared, std::uint64_t address, std::uint64_t bytes) {
+  throw Error(ErrorCode::execution,
+              fmt::format("a tensor copy reaches shared addresses 0x{:x}..0x{:x}; the block has 0x{:x}..0x{:x}",
+                          address, address + bytes - 1, shared.first, shared.first + shared.bytes.size()));
+}
+
+// Also keeps the sums of addresses below from passing 2^32.
+void check_tile(const SharedMemory& shared, std::uint32_t tile, const Fields& map) {
   if (tile % 128 != 0)
     throw Error(
         ErrorCode::execution,
         fmt::format("a tensor copy has its tile at shared address 0x{:x}, which is not a multiple of 128", tile));
-}
-
-[[noreturn]] void outside_shared(const SharedMemory& shared, std::uint32_t address, std::uint32_t bytes) {
-  throw Error(ErrorCode::execution,
-              fmt::format("a tensor copy reaches shared addresses 0x{:x}..0x{:x}; the block has 0x{:x}..0x{:x}",
-                          address, address + bytes - 1, shared.first, shared.first + shared.bytes.size()));
+  const std::uint64_t end = std::uint64_t{shared.first} + shared.bytes.size();
+  const std::uint64_t bytes = tile_bytes(map);
+  if (tile < shared.first || tile > end || bytes > end - tile) outside_shared(shared, tile, bytes);
 }
 
 inline std::byte* at(const SharedMemory& shared, std::uint32_t address, std::uint32_t bytes) {
@@ -31,6 +35,7 @@ inline std::byte* at(const SharedMemory& shared, std::uint32_t address, std::uin
 }
 
 // Calls visit(place in shared memory, offset in the run, bytes) for the parts of a run that the swizzle keeps together.
+// Whole 16-byte parts, by far the most common, get a loop in which the size is a constant.
 template <class Visit>
 void for_each_part(const SharedMemory& shared, Swizzle swizzle, std::uint32_t address, std::uint32_t bytes,
                    Visit visit) {
@@ -38,20 +43,18 @@ void for_each_part(const SharedMemory& shared, Swizzle swizzle, std::uint32_t ad
     visit(at(shared, address, bytes), 0u, bytes);
     return;
   }
-  const std::uint32_t atom = atom_of(swizzle);
-  for (std::uint32_t done = 0; done < bytes;) {
-    const std::uint32_t part = std::min(bytes - done, atom - (address + done) % atom);
-    visit(at(shared, swizzled(swizzle, address + done), part), done, part);
-    done += part;
+  const std::uint32_t atom = atom_of(swizzle), end = address + bytes;
+  for (std::uint32_t from = address; from < end;) {
+    const std::uint32_t line = from & ~127u, line_end = std::min(line + 128, end);
+    const std::uint32_t turn = swizzled(swizzle, line) ^ line;  // the same for all of a line
+    if (atom == 16 && from % 16 == 0)
+      for (; from + 16 <= line_end; from += 16) visit(at(shared, from ^ turn, 16), from - address, 16u);
+    while (from < line_end) {
+      const std::uint32_t part = std::min(line_end - from, atom - from % atom);
+      visit(at(shared, from ^ turn, part), from - address, part);
+      from += part;
+    }
   }
-}
-
-// A whole 16-byte part is by far the most common one, and one register move.
-inline void copy_part(std::byte* destination, const std::byte* source, std::uint32_t bytes) {
-  if (bytes == 16)
-    std::memcpy(destination, source, 16);
-  else
-    std::memcpy(destination, source, bytes);
 }
 
 // The value of elements outside the tensor. The chip's NaN for this purpose has all bits but the sign set.
@@ -79,7 +82,7 @@ std::uint32_t converted(MapElement element, std::uint32_t bits) {
 
 std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
                    std::uint32_t tile) {
-  require_alignment(tile);
+  check_tile(shared, tile, map);
   const Fill fill(map);
   const std::uint32_t element_bytes = static_cast<std::uint32_t>(bits_of(map.element) / 8);
   const bool converts = is_converted(map.element);
@@ -99,7 +102,7 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
     const std::byte* source = global.readable(run.global, run.bytes);
     for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
                   [&](std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
-                    copy_part(place, source + offset, bytes);
+                    std::memcpy(place, source + offset, bytes);
                     if (converts)
                       for (std::uint32_t i = 0; i < bytes; i += 4) {
                         std::uint32_t bits;
@@ -114,20 +117,20 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
 
 void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
            std::uint32_t tile) {
-  require_alignment(tile);
+  check_tile(shared, tile, map);
   for_each_run(map, coordinates, [&](const Run& run) {
     if (!run.inside) return;
     std::byte* destination = global.writable(run.global, run.bytes);
     for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
                   [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
-                    copy_part(destination + offset, place, bytes);
+                    std::memcpy(destination + offset, place, bytes);
                   });
   });
 }
 
 void reduce(const Fields& map, const Coordinates& coordinates, Reduction reduction, GlobalMemory& global,
             const SharedMemory& shared, std::uint32_t tile) {
-  require_alignment(tile);
+  check_tile(shared, tile, map);
   for_each_run(map, coordinates, [&](const Run& run) {
     if (!run.inside) return;
     std::byte* destination = global.writable(run.global, run.bytes);

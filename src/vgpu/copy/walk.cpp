@@ -67,9 +67,9 @@ Route route(const Fields& map, const Coordinates& coordinates) {
 
 }  // namespace detail
 
-std::uint32_t tile_bytes(const Fields& map) {
+std::uint64_t tile_bytes(const Fields& map) {
   const detail::Route route = detail::route(map, {});
-  std::uint32_t bytes = route.line.bytes();
+  std::uint64_t bytes = route.line.bytes();
   if (map.mode == MapMode::im2col) return bytes * route.slices.count * map.pixels;
   for (int i = 0; i < route.levels; ++i) bytes *= route.level[i].count;
   return bytes;

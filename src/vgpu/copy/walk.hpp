@@ -25,8 +25,9 @@ struct Run {
   bool inside = false;  // of the tensor; what is outside is filled by loads and left alone by stores
 };
 
-// Bytes of the tile, which is also what a load's mbarrier counts: parts outside the tensor count like the others.
-std::uint32_t tile_bytes(const Fields& map);
+// Bytes of the tile, which is also what a load's mbarrier counts: parts outside the tensor count like the others. A
+// legal map may describe far more than shared memory holds: compare before walking.
+std::uint64_t tile_bytes(const Fields& map);
 
 namespace detail {
 

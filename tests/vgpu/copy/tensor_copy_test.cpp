@@ -278,6 +278,18 @@ TEST(TensorCopyLimits, ATileOutsideSharedMemoryOrMisalignedIsRefused) {
   EXPECT_THROW(load(decoded(plain()), {}, global, {shared, 0}, 64), Error);
 }
 
+TEST(TensorCopyLimits, AHugeBoxIsRefusedBeforeItIsWalked) {
+  const TensorMapSpec spec{.element = MapElement::u64,
+                           .address = base,
+                           .dims = {64, 64, 64, 64, 64},
+                           .strides = {64 * 64 * 64 * 512, 64 * 64 * 512, 64 * 512, 512},
+                           .box = {256, 256, 256, 256, 256}};
+  EXPECT_EQ(tile_bytes(decoded(spec)), std::uint64_t{1} << 43);
+  HostMemory global(base, 256);
+  std::vector<std::byte> shared(1024);
+  EXPECT_THROW(load(decoded(spec), {}, global, {shared, 0}, 0), Error);
+}
+
 TEST(TensorCopyLimits, BlackwellElementsAreRefusedByName) {
   TensorMapSpec spec = plain();
   spec.element = MapElement::u4x16_align8;
