@@ -22,8 +22,6 @@ struct Qualifiers {
 Space space_named(std::string_view directive);
 
 Qualifiers read_qualifiers(Lexer& lexer);
-// `(.managed)` and the like, after '.attribute': they change nothing here.
-void skip_attribute(Lexer& lexer);
 
 class VariableReader {
  public:

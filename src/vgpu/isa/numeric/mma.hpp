@@ -4,11 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
-#include "vgpu/isa/numeric/chip_sum.hpp"
+#include "vgpu/isa/numeric/fragment.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -19,8 +18,7 @@ struct MmaShape {
   int m = 16, n = 8, k = 16;
   Element a = Element::f16, b = Element::f16;
   Sum c = Sum::f32, d = Sum::f32;
-  bool saturate = false;                // .satfinite of integers
-  std::optional<ChipSum> as_chip = {};  // a chip's bits (hopper_mma_sum, ampere_mma_sum) rather than fast ones
+  bool saturate = false;  // .satfinite of integers
 
   std::string refusal() const;  // why there is no such mma; empty where there is
   // Registers a thread, each a row.

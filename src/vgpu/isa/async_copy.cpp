@@ -1,0 +1,37 @@
+// What asynchronous copies share.
+#include "vgpu/isa/async_copy.hpp"
+
+#include <fmt/format.h>
+
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu::isa {
+
+std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barrier, const u32* mask) {
+  if (mask == nullptr) return {{shared, barrier}};
+  std::vector<Destination> all;
+  const u32 blocks = static_cast<u32>(warp.cluster().blocks.size());
+  const u32 named = *mask & 0xffff;
+  if (named >> blocks != 0)
+    warp.fault(fmt::format("the multicast mask {:#x} names blocks that a cluster of {} does not have", named, blocks),
+               lane);
+  for (u32 rank = 0; rank < blocks; ++rank)
+    if (named >> rank & 1) {
+      const u64 base = u64{rank} << shared_rank_shift;
+      all.push_back({base | (shared & shared_offset_mask), base | (barrier & shared_offset_mask)});
+    }
+  return all;
+}
+
+std::byte* shared_at(Cluster& cluster, u64 address, u64 bytes, const char* what) {
+  Block* block = cluster.block_of(address);
+  const u64 offset = address & shared_offset_mask;
+  if (block == nullptr || offset < shared_reserved || bytes > block->shared.size() ||
+      offset > block->shared.size() - bytes)
+    throw Error(ErrorCode::execution,
+                fmt::format("{}: {} bytes at shared address {:#x} lie outside the block's shared memory", what, bytes,
+                            address));
+  return block->shared.data() + offset;
+}
+
+}  // namespace wm::vgpu::isa

@@ -1,0 +1,316 @@
+// cp.async.bulk: runs of bytes between global and shared memory, and its groups. Also st.async and red.async, which are
+// the same for a few registers.
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "vgpu/copy/reduce.hpp"
+#include "vgpu/isa/async_copy.hpp"
+#include "vgpu/isa/copies.hpp"
+#include "vgpu/isa/families.hpp"
+#include "vgpu/isa/lanes.hpp"
+#include "vgpu/isa/memory_operands.hpp"
+#include "vgpu/memory/access.hpp"
+
+namespace wm::vgpu::isa {
+
+using ptx::OperandKind;
+using ptx::Type;
+
+namespace {
+
+constexpr u32 piece_bytes = 64;  // in which copies arrive in the modes that scatter them
+
+struct BulkOperands {
+  AddressSpace to_space = AddressSpace::shared_cluster, from_space = AddressSpace::global;
+  Address to, from, barrier;
+  Operand bytes;
+  bool signals = false;  // an mbarrier; else a bulk group
+  bool multicast = false;
+  Operand mask;
+  bool reduces = false;
+  copy::Reduction reduction = copy::Reduction::add;
+  MapElement element = MapElement::u32;
+};
+
+// One run of bytes to one destination.
+class BulkCopy final : public AsyncOperation {
+ public:
+  BulkCopy(const Origin& origin, const BulkOperands& what, std::byte* to, const std::byte* from, u32 bytes, u64 barrier)
+      : AsyncOperation(origin),
+        what_(what),
+        to_(to),
+        from_(from),
+        bytes_(bytes),
+        barrier_(barrier),
+        pieces_(Pieces::of(bytes, piece_bytes)) {}
+  Membership membership;
+
+  bool advance(Cluster& cluster, Random* dice) override {
+    if (dice == nullptr) {
+      move(0, bytes_);
+      return finish(cluster, bytes_);
+    }
+    u32 moved = 0;
+    for (u32 n = pieces_.empty() ? 0 : pieces_.portion(*dice); n > 0; --n) {
+      const auto range = pieces_.take(*dice);
+      move(range.offset, range.bytes);
+      moved += range.bytes;
+    }
+    if (pieces_.empty()) return finish(cluster, moved);
+    if (barrier_ != 0) mbarrier::complete_bytes(cluster, barrier_, moved);
+    return false;
+  }
+
+ private:
+  void move(u32 offset, u32 bytes) {
+    if (what_.reduces)
+      copy::reduce_elements(what_.reduction, what_.element, to_ + offset, from_ + offset, bytes);
+    else
+      std::memmove(to_ + offset, from_ + offset, bytes);
+  }
+  bool finish(Cluster& cluster, u32 moved) {
+    membership.done();
+    if (barrier_ != 0) mbarrier::complete_bytes(cluster, barrier_, moved);
+    return true;
+  }
+  const BulkOperands& what_;
+  std::byte* to_;
+  const std::byte* from_;
+  u32 bytes_;
+  u64 barrier_;
+  Pieces pieces_;
+};
+
+u64 shared_address(Warp& warp, AddressSpace space, u64 address, u32 lane) {
+  if (space != AddressSpace::generic) return address;
+  if (locate(address).space != AddressSpace::shared_cluster) warp.fault("the address is not in shared memory", lane);
+  return locate(address).address;
+}
+
+bool in_shared(AddressSpace space) { return space == AddressSpace::shared || space == AddressSpace::shared_cluster; }
+
+Step bulk_op(Warp& warp, const Op& op, u32 active) {
+  const auto& b = op.as<BulkOperands>();
+  LaneAddresses to, from, barrier{};
+  lane_addresses(warp, b.to, to);
+  lane_addresses(warp, b.from, from);
+  if (b.signals) lane_addresses(warp, b.barrier, barrier);
+  Cluster& cluster = warp.cluster();
+  for_each_lane(active, [&](u32 i) {
+    const u32 bytes = warp.source32(b.bytes)[i];
+    if (bytes % 16 != 0) warp.fault(fmt::format("a bulk copy moves multiples of 16 bytes, not {}", bytes), i);
+    if (bytes == 0) return;
+    const std::byte* source = resolve_one(warp, b.from_space, from[i], bytes, 16, AccessKind::read, i);
+    if (!in_shared(b.to_space)) {
+      std::byte* target = resolve_one(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
+      auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, 0);
+      copy->membership = Membership(warp.bulk, i);
+      cluster.async.issue(cluster, std::move(copy));
+      return;
+    }
+    const u32* mask = b.multicast ? &warp.source32(b.mask)[i] : nullptr;
+    for (const Destination& d : destinations(warp, i, to[i], barrier[i], mask)) {
+      std::byte* target = resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 16, AccessKind::write, i);
+      resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
+      cluster.async.issue(cluster,
+                          std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, d.barrier));
+    }
+  });
+  return Step::go;
+}
+
+Step commit_op(Warp& warp, const Op&, u32 active) {
+  for_each_lane(active, [&](u32 i) { warp.bulk.of(i).commit(); });
+  return Step::go;
+}
+
+template <bool reading>
+Step wait_op(Warp& warp, const Op& op, u32 active) {
+  if (warp.bulk.at_most(static_cast<u64>(op.immediate), active, reading)) return Step::go;
+  Wait w;
+  w.kind = WaitKind::bulk_groups;
+  w.index = static_cast<u32>(op.immediate);
+  w.reading = reading;
+  return warp.wait(w, active);
+}
+
+// What an element of a bulk reduction is.
+MapElement element_of(FunctionDecoder& d, Type type) {
+  switch (type) {
+    case Type::u32:
+    case Type::b32: return MapElement::u32;
+    case Type::s32: return MapElement::i32;
+    case Type::u64:
+    case Type::b64: return MapElement::u64;
+    case Type::s64: return MapElement::i64;
+    case Type::f16: return MapElement::f16;
+    case Type::bf16: return MapElement::bf16;
+    case Type::f32: return MapElement::f32;
+    case Type::f64: return MapElement::f64;
+    default: d.refuse("it has no form for this type");
+  }
+}
+
+copy::Reduction take_reduction(FunctionDecoder& d) {
+  const std::initializer_list<std::string_view> names = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
+  const int index = d.modifiers.take_one_of(names);
+  if (index < 0) d.refuse("it needs an operation");
+  return static_cast<copy::Reduction>(index);
+}
+
+// ---- st.async and red.async ----
+
+struct RegisterOperands {
+  AddressSpace space = AddressSpace::shared_cluster;
+  Address to, barrier;
+  std::array<Operand, 4> rows{};
+  u32 count = 1, bytes = 4;  // elements and bytes of one
+  bool reduces = false;
+  copy::Reduction reduction = copy::Reduction::add;
+  MapElement element = MapElement::u32;
+};
+
+class RegisterStore final : public AsyncOperation {
+ public:
+  RegisterStore(const Origin& origin, const RegisterOperands& what, std::byte* to, u64 barrier)
+      : AsyncOperation(origin), what_(what), to_(to), barrier_(barrier) {}
+  std::array<std::byte, 16> values{};
+  bool advance(Cluster& cluster, Random*) override {
+    const u32 bytes = what_.bytes * what_.count;
+    if (what_.reduces)
+      copy::reduce_elements(what_.reduction, what_.element, to_, values.data(), bytes);
+    else
+      std::memcpy(to_, values.data(), bytes);
+    mbarrier::complete_bytes(cluster, barrier_, bytes);
+    return true;
+  }
+
+ private:
+  const RegisterOperands& what_;
+  std::byte* to_;
+  u64 barrier_;
+};
+
+Step register_store_op(Warp& warp, const Op& op, u32 active) {
+  const auto& r = op.as<RegisterOperands>();
+  LaneAddresses to, barrier;
+  lane_addresses(warp, r.to, to);
+  lane_addresses(warp, r.barrier, barrier);
+  Cluster& cluster = warp.cluster();
+  const u32 bytes = r.bytes * r.count;
+  for_each_lane(active, [&](u32 i) {
+    const u64 at = shared_address(warp, r.space, to[i], i), signal = shared_address(warp, r.space, barrier[i], i);
+    std::byte* target = resolve_one(warp, AddressSpace::shared_cluster, at, bytes, bytes, AccessKind::write, i);
+    resolve_one(warp, AddressSpace::shared_cluster, signal, 8, 8, AccessKind::atomic, i);
+    if (at >> shared_rank_shift != signal >> shared_rank_shift)
+      warp.fault("the mbarrier is not in the block that is written to", i);
+    auto store = std::make_unique<RegisterStore>(Origin::of(warp, i), r, target, signal);
+    for (u32 k = 0; k < r.count; ++k) {
+      const u64 value = r.bytes == 8 ? warp.source64(r.rows[k])[i] : warp.source32(r.rows[k])[i];
+      std::memcpy(store->values.data() + k * r.bytes, &value, r.bytes);
+    }
+    cluster.async.issue(cluster, std::move(store));
+  });
+  return Step::go;
+}
+
+void decode_register_store(FunctionDecoder& d, bool reduces) {
+  RegisterOperands r;
+  d.modifiers.take("async");
+  const Ordering ordering = take_ordering(d);
+  take_scope(d);
+  if (ordering != Ordering::weak && ordering != Ordering::relaxed) d.refuse("it is .weak or .relaxed");
+  r.space = take_space(d);
+  if (r.space != AddressSpace::generic && r.space != AddressSpace::shared_cluster)
+    d.refuse("it writes to .shared::cluster");
+  if (!d.modifiers.take("mbarrier::complete_tx::bytes")) d.refuse("it needs .mbarrier::complete_tx::bytes");
+  const int vector = d.modifiers.take_one_of({"v2", "v4"});
+  r.count = vector < 0 ? 1 : vector == 0 ? 2 : 4;
+  r.reduces = reduces;
+  if (reduces) r.reduction = take_reduction(d);
+  const Type type = d.modifiers.take_type();
+  r.bytes = ptx::bytes_of(type);
+  if (r.bytes != 4 && r.bytes != 8) d.refuse("its types have 32 or 64 bits");
+  if (r.bytes * r.count > 16) d.refuse("it writes at most 16 bytes");
+  if (reduces) {
+    r.element = element_of(d, type);
+    if (r.count != 1 || !copy::has_reduction(r.reduction, r.element))
+      d.refuse("this operation has no form for this type");
+  }
+  d.expect_operands(3);
+  r.to = d.address(d.operand(0), r.space);
+  const auto rows = d.sources(d.operand(1), type);
+  if (rows.size() != r.count) d.refuse("the number of elements is wrong");
+  std::copy(rows.begin(), rows.end(), r.rows.begin());
+  r.barrier = d.address(d.operand(2), r.space);
+  d.emit(&register_store_op, r);
+}
+
+}  // namespace
+
+void store_async(FunctionDecoder& d) { decode_register_store(d, false); }
+void reduction_async(FunctionDecoder& d) { decode_register_store(d, true); }
+
+void bulk_commit(FunctionDecoder& d) {
+  d.expect_operands(0);
+  d.emit(&commit_op);
+}
+
+void bulk_wait(FunctionDecoder& d) {
+  const bool reading = d.modifiers.take("read");
+  d.expect_operands(1);
+  const i64 count = d.constant(d.operand(0), "the number of groups");
+  if (count < 0) d.refuse("the number of groups is negative");
+  d.emit(reading ? &wait_op<true> : &wait_op<false>).immediate = count;
+}
+
+void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
+  if (prefetch) {
+    if (!d.modifiers.take("L2") || take_space(d) != AddressSpace::global) d.refuse("it is .prefetch.L2.global");
+    const bool hint = d.modifiers.take("L2::cache_hint");
+    d.expect_operands(hint ? 3 : 2);
+    d.address(d.operand(0), AddressSpace::global);
+    d.source(d.operand(1), Type::u32);
+    return no_operation(d);
+  }
+  BulkOperands b;
+  // The modifiers name the destination first: both may be shared memory.
+  b.to_space = take_space_first(d);
+  b.from_space = take_space_first(d);
+  b.reduces = reduce;
+  b.signals = d.modifiers.take("mbarrier::complete_tx::bytes");
+  if (!b.signals && !d.modifiers.take("bulk_group")) d.refuse("it needs .mbarrier::complete_tx::bytes or .bulk_group");
+  b.multicast = d.modifiers.take("multicast::cluster");
+  const bool hint = d.modifiers.take("L2::cache_hint");
+  if (d.modifiers.has("cp_mask")) d.refuse("`.cp_mask` is not of this architecture");
+  const bool to_shared = in_shared(b.to_space);
+  const bool legal = (to_shared && b.signals) ||
+                     (b.to_space == AddressSpace::global && b.from_space == AddressSpace::shared && !b.signals);
+  const bool source_legal = b.from_space == AddressSpace::global || b.from_space == AddressSpace::shared;
+  if (!legal || !source_legal || (b.to_space == AddressSpace::global && b.from_space == AddressSpace::global))
+    d.refuse("there is no bulk copy between these spaces with this completion");
+  if (b.multicast && b.from_space != AddressSpace::global) d.refuse("only copies from global memory are multicast");
+  if (reduce) {
+    b.reduction = take_reduction(d);
+    const bool noftz = d.modifiers.take("noftz");
+    const Type type = d.modifiers.take_type();
+    b.element = element_of(d, type);
+    if (noftz && type != Type::f16 && type != Type::bf16) d.refuse("`.noftz` is for 16-bit floats");
+    if (!copy::has_reduction(b.reduction, b.element)) d.refuse("this operation has no form for this type");
+    if (b.from_space == AddressSpace::global) d.refuse("a reduction reads shared memory");
+  }
+  const std::size_t count = 3 + (b.signals ? 1 : 0) + (b.multicast ? 1 : 0) + (hint ? 1 : 0);
+  d.expect_operands(count);
+  b.to = d.address(d.operand(0), b.to_space);
+  b.from = d.address(d.operand(1), b.from_space);
+  b.bytes = d.source(d.operand(2), Type::u32);
+  std::size_t next = 3;
+  if (b.signals) b.barrier = d.address(d.operand(next++), AddressSpace::shared_cluster);
+  if (b.multicast) b.mask = d.source(d.operand(next++), Type::u16);
+  if (hint) d.source(d.operand(next), Type::b64);
+  d.emit(&bulk_op, b);
+}
+
+}  // namespace wm::vgpu::isa

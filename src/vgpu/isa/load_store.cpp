@@ -1,0 +1,254 @@
+// ld and st: scalars and vectors in every space; hints to caches.
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "vgpu/isa/families.hpp"
+#include "vgpu/isa/lanes.hpp"
+#include "vgpu/isa/memory_operands.hpp"
+#include "vgpu/memory/access.hpp"
+
+namespace wm::vgpu::isa {
+
+using ptx::OperandKind;
+using ptx::Type;
+
+namespace {
+
+struct Transfer {
+  Address address;
+  AddressSpace space = AddressSpace::generic;
+  Ordering ordering = Ordering::weak;
+  u32 count = 1;
+  u32 bytes = 4;  // of all elements
+  std::array<Operand, 8> rows{};
+};
+
+// E is the element in memory, W the word of the register it goes to or comes from.
+template <class E, class W>
+Step load_op(Warp& warp, const Op& op, u32 active) {
+  const auto& t = op.as<Transfer>();
+  LaneAddresses addresses;
+  LaneBytes bytes;
+  lane_addresses(warp, t.address, addresses);
+  resolve(warp, op, t.space, addresses, t.bytes, t.bytes, AccessKind::read, active, bytes);
+  for (u32 k = 0; k < t.count; ++k) {
+    W* row = destination_row<W>(warp, t.rows[k]);
+    fill_row(row, active, [&](u32 i) {
+      E value;
+      std::memcpy(&value, bytes.at[i] + k * sizeof(E), sizeof(E));
+      return static_cast<W>(static_cast<std::conditional_t<std::is_signed_v<E>, std::make_signed_t<W>, W>>(value));
+    });
+  }
+  order_after(t.ordering);
+  return Step::go;
+}
+
+template <class E>
+Step store_op(Warp& warp, const Op& op, u32 active) {
+  const auto& t = op.as<Transfer>();
+  LaneAddresses addresses;
+  LaneBytes bytes;
+  lane_addresses(warp, t.address, addresses);
+  resolve(warp, op, t.space, addresses, t.bytes, t.bytes, AccessKind::write, active, bytes);
+  order_before(t.ordering);
+  const auto put = [&](u32 i, u32 k, const Word<E>* row) {
+    const auto value = static_cast<E>(row[i]);
+    std::memcpy(bytes.at[i] + k * sizeof(E), &value, sizeof(E));
+  };
+  for (u32 k = 0; k < t.count; ++k) {
+    const auto* row = source_row<E>(warp, t.rows[k]);
+    if (active == all_lanes)
+      for (u32 i = 0; i < lanes_per_warp; ++i) put(i, k, row);
+    else
+      for_each_lane(active, [&](u32 i) { put(i, k, row); });
+  }
+  return Step::go;
+}
+
+// A kernel's parameter: the same for all lanes.
+template <class E, class W>
+Step load_parameter(Warp& warp, const Op& op, u32 active) {
+  const auto& t = op.as<Transfer>();
+  const u64 offset = static_cast<u64>(t.address.offset) - param_window;
+  const auto& parameters = warp.launch().parameters;
+  if (offset > parameters.size() || t.bytes > parameters.size() - offset)
+    warp.fault(fmt::format("parameter read: {} bytes at offset {} lie outside the kernel's {} bytes of parameters",
+                           t.bytes, offset, parameters.size()));
+  for (u32 k = 0; k < t.count; ++k) {
+    E value;
+    std::memcpy(&value, parameters.data() + offset + k * sizeof(E), sizeof(E));
+    const auto word =
+        static_cast<W>(static_cast<std::conditional_t<std::is_signed_v<E>, std::make_signed_t<W>, W>>(value));
+    fill_row(destination_row<W>(warp, t.rows[k]), active, [&](u32) { return word; });
+  }
+  return Step::go;
+}
+
+template <template <class, class> class Pick>
+Handler by_element(Type type, bool wide) {
+  switch (type) {
+    case Type::b8:
+    case Type::u8: return wide ? Pick<u8, u64>::handler : Pick<u8, u32>::handler;
+    case Type::s8: return wide ? Pick<i8, u64>::handler : Pick<i8, u32>::handler;
+    case Type::b16:
+    case Type::u16:
+    case Type::f16:
+    case Type::bf16: return wide ? Pick<u16, u64>::handler : Pick<u16, u32>::handler;
+    case Type::s16: return wide ? Pick<i16, u64>::handler : Pick<i16, u32>::handler;
+    case Type::b32:
+    case Type::u32:
+    case Type::f32:
+    case Type::f16x2:
+    case Type::bf16x2: return wide ? Pick<u32, u64>::handler : Pick<u32, u32>::handler;
+    case Type::s32: return wide ? Pick<i32, u64>::handler : Pick<i32, u32>::handler;
+    case Type::b64:
+    case Type::u64:
+    case Type::s64:
+    case Type::f64: return Pick<u64, u64>::handler;
+    default: return nullptr;
+  }
+}
+template <class E, class W>
+struct PickLoad {
+  static constexpr Handler handler = &load_op<E, W>;
+};
+template <class E, class W>
+struct PickParameter {
+  static constexpr Handler handler = &load_parameter<E, W>;
+};
+template <class E, class W>
+struct PickStore {
+  static constexpr Handler handler = &store_op<std::make_unsigned_t<E>>;
+};
+
+std::vector<const ptx::Operand*> elements(const FunctionDecoder& d, const ptx::Operand& o, u32 vector) {
+  std::vector<const ptx::Operand*> all;
+  if (o.kind == OperandKind::vector)
+    for (const ptx::Operand& part : o.parts) all.push_back(&part);
+  else
+    all.push_back(&o);
+  if (all.size() != vector) d.refuse(fmt::format("it moves {} elements and names {}", vector, all.size()));
+  return all;
+}
+
+// In a device function the parameter space is the frame.
+AddressSpace actual_space(const FunctionDecoder& d, AddressSpace space, const Address& address) {
+  if (space != AddressSpace::param) return space;
+  return !d.in_kernel() || address.base == AddressBase::frame ? AddressSpace::local : AddressSpace::param;
+}
+
+void check_vector(const FunctionDecoder& d, const MemoryQualifiers& q, Type type) {
+  const u32 bytes = ptx::bytes_of(type) * q.vector;
+  if (bytes > 16) d.refuse("this architecture moves at most 16 bytes a thread");
+}
+
+}  // namespace
+
+void load(FunctionDecoder& d) {
+  const MemoryQualifiers q = take_memory_qualifiers(d);
+  Type type = d.modifiers.take_type();
+  if (type == Type::none) d.refuse("it has no type");
+  check_vector(d, q, type);
+  d.modifiers.take("unified");
+  d.expect_operands(q.cache_hint ? 3 : 2);
+  Transfer t;
+  t.ordering = q.ordering;
+  t.address = d.address(d.operand(1), q.space);
+  t.space = actual_space(d, q.space, t.address);
+  t.count = q.vector;
+  t.bytes = ptx::bytes_of(type) * q.vector;
+  if (q.cache_hint) d.source(d.operand(2), Type::b64);
+  bool wide = ptx::bytes_of(type) == 8;
+  if (type == Type::b128) {
+    t.rows[0] = d.destination(d.operand(0), 16);
+    t.rows[1] = Operand::reg(t.rows[0].row() + 1);
+    t.count = 2;
+    type = Type::b64;
+    wide = true;
+  } else {
+    const auto parts = elements(d, d.operand(0), q.vector);
+    for (const ptx::Operand* part : parts) wide |= part->kind == OperandKind::reg && d.register_bytes(*part) == 8;
+    for (u32 k = 0; k < q.vector; ++k) t.rows[k] = d.destination(*parts[k], wide ? 8 : ptx::bytes_of(type));
+  }
+  const bool parameter = t.space == AddressSpace::param && t.address.base == AddressBase::absolute;
+  const Handler handler = parameter ? by_element<PickParameter>(type, wide) : by_element<PickLoad>(type, wide);
+  if (handler == nullptr) d.refuse("it has no form for this type");
+  d.emit(handler, t);
+}
+
+void store(FunctionDecoder& d) {
+  if (d.modifiers.has("async")) return store_async(d);
+  const MemoryQualifiers q = take_memory_qualifiers(d);
+  Type type = d.modifiers.take_type();
+  if (type == Type::none) d.refuse("it has no type");
+  check_vector(d, q, type);
+  d.expect_operands(q.cache_hint ? 3 : 2);
+  Transfer t;
+  t.ordering = q.ordering;
+  t.address = d.address(d.operand(0), q.space);
+  t.space = actual_space(d, q.space, t.address);
+  if (t.space == AddressSpace::constant || t.space == AddressSpace::param) d.refuse("this space cannot be written");
+  t.count = q.vector;
+  t.bytes = ptx::bytes_of(type) * q.vector;
+  if (q.cache_hint) d.source(d.operand(2), Type::b64);
+  if (type == Type::b128) {
+    t.rows[0] = d.source(d.operand(1), Type::b128);
+    t.rows[1] = Operand::reg(t.rows[0].row() + 1);
+    t.count = 2;
+    type = Type::b64;
+  } else {
+    const auto parts = elements(d, d.operand(1), q.vector);
+    for (u32 k = 0; k < q.vector; ++k) t.rows[k] = d.source(*parts[k], type);
+  }
+  const Handler handler = by_element<PickStore>(type, ptx::bytes_of(type) == 8);
+  if (handler == nullptr) d.refuse("it has no form for this type");
+  d.emit(handler, t);
+}
+
+// Caches are not modelled, but an operand that is no address is still refused.
+void prefetch(FunctionDecoder& d) {
+  const AddressSpace space = take_space(d);
+  d.modifiers.take("tensormap");
+  d.modifiers.take_one_of({"L1", "L2", "L2::evict_last", "L2::evict_normal"});
+  d.expect_operands(1);
+  d.address(d.operand(0), space);
+  no_operation(d);
+}
+
+namespace {
+Step copy_row(Warp& warp, const Op& op, u32 active) {
+  const u64* a = warp.source64(op.a);
+  fill_row(warp.row64(op.d), active, [&](u32 i) { return a[i]; });
+  return Step::go;
+}
+}  // namespace
+
+// A policy is an opaque number.
+void create_policy(FunctionDecoder& d) {
+  const bool fractional = d.modifiers.take("fractional");
+  const bool range = d.modifiers.take("range");
+  const bool convert = d.modifiers.take("cvt");
+  if (fractional + range + convert != 1) d.refuse("it is createpolicy.fractional, .range or .cvt");
+  take_space(d);
+  for (int i = 0; i < 2; ++i)
+    d.modifiers.take_one_of({"L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged", "L2"});
+  if (d.modifiers.take_type() != Type::b64) d.refuse("a policy has 64 bits");
+  d.expect_operands(1, 4);
+  const Operand to = d.destination(d.operand(0), Type::b64);
+  Op& op = d.emit(&copy_row);
+  op.d = to;
+  op.a = d.constant64(0);
+}
+
+// applypriority, discard: [address], size.
+void cache_hint(FunctionDecoder& d) {
+  const AddressSpace space = take_space(d);
+  d.modifiers.take_one_of({"L2::evict_normal", "L2"});
+  d.expect_operands(2);
+  d.address(d.operand(0), space);
+  if (d.constant(d.operand(1), "the size") != 128) d.refuse("the size is 128");
+  no_operation(d);
+}
+
+}  // namespace wm::vgpu::isa

@@ -1,0 +1,338 @@
+// mbarrier: barriers in shared memory.
+#include "vgpu/isa/mbarrier.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "vgpu/isa/families.hpp"
+#include "vgpu/isa/lanes.hpp"
+#include "vgpu/isa/memory_operands.hpp"
+#include "vgpu/memory/access.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu {
+
+namespace mbarrier {
+
+namespace {
+constexpr u64 mark = 2;  // of an initialised barrier, in the top two bits
+
+u64 read(const Cluster& cluster, u64 address) {
+  const Block* block = const_cast<Cluster&>(cluster).block_of(address);
+  const u64 offset = address & shared_offset_mask;
+  u64 word = 0;
+  if (block != nullptr && offset + 8 <= block->shared.size()) std::memcpy(&word, block->shared.data() + offset, 8);
+  return word;
+}
+
+std::string name(u64 address) { return fmt::format("the mbarrier at {:#x}", address); }
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::execution, what); }
+
+Fields writable(Cluster& cluster, u64 address, std::byte*& place) {
+  Block* block = cluster.block_of(address);
+  const u64 offset = address & shared_offset_mask;
+  if (block == nullptr || offset < shared_reserved || offset + 8 > block->shared.size())
+    fail(fmt::format("an asynchronous operation signals {}, which lies outside shared memory", name(address)));
+  place = block->shared.data() + offset;
+  u64 word;
+  std::memcpy(&word, place, 8);
+  const Fields f = unpack(word);
+  if (!f.valid) fail(fmt::format("an asynchronous operation signals {}, which is not initialised", name(address)));
+  return f;
+}
+
+void put(Cluster& cluster, std::byte* place, const Fields& f) {
+  const u64 word = pack(f);
+  std::memcpy(place, &word, 8);
+  ++cluster.events;
+  ++cluster.advances;
+}
+}  // namespace
+
+u64 pack(const Fields& f) {
+  return u64{f.phase & 1} | u64{f.pending} << 1 | u64{f.expected} << 21 |
+         (static_cast<u64>(static_cast<i64>(f.bytes)) & 0x1fffff) << 41 | (f.valid ? mark << 62 : 0);
+}
+
+Fields unpack(u64 word) {
+  Fields f;
+  f.phase = word & 1;
+  f.pending = word >> 1 & 0xfffff;
+  f.expected = word >> 21 & 0xfffff;
+  f.bytes = static_cast<i32>(static_cast<u32>(word >> 41 & 0x1fffff) << 11) >> 11;
+  f.valid = word >> 62 == mark;
+  return f;
+}
+
+void turn(Fields& f) {
+  if (f.pending != 0 || f.bytes != 0) return;
+  f.phase ^= 1;
+  f.pending = f.expected;
+}
+
+bool phase_done(Cluster& cluster, u64 address, u32 parity) { return unpack(read(cluster, address)).phase != parity; }
+
+void complete_bytes(Cluster& cluster, u64 address, u32 bytes) {
+  std::byte* place = nullptr;
+  Fields f = writable(cluster, address, place);
+  if (f.bytes - static_cast<i64>(bytes) < -most_bytes)
+    fail(fmt::format("{}: {} bytes more arrived than it can count", name(address), bytes));
+  f.bytes -= static_cast<i32>(bytes);
+  turn(f);
+  put(cluster, place, f);
+}
+
+void arrive_async(Cluster& cluster, u64 address, u32 count) {
+  std::byte* place = nullptr;
+  Fields f = writable(cluster, address, place);
+  if (count > f.pending) fail(fmt::format("{}: {} arrivals where {} are pending", name(address), count, f.pending));
+  f.pending -= count;
+  turn(f);
+  put(cluster, place, f);
+}
+
+std::string describe_wait(const Cluster& cluster, u64 address, u32 parity) {
+  const Fields f = unpack(read(cluster, address));
+  if (!f.valid) return fmt::format("waits for {}, parity {}: it is not initialised", name(address), parity);
+  std::string text =
+      fmt::format("waits for {}, parity {}: {} of {} arrivals pending", name(address), parity, f.pending, f.expected);
+  if (f.bytes != 0) text += fmt::format(", {} bytes {}", std::abs(f.bytes), f.bytes > 0 ? "to come" : "too many");
+  return text;
+}
+
+}  // namespace mbarrier
+
+namespace isa {
+
+using mbarrier::Fields;
+using ptx::OperandKind;
+using ptx::Type;
+
+namespace {
+
+struct Use {
+  Address address;
+  AddressSpace space = AddressSpace::generic;
+  Operand value;       // count, bytes, state or parity
+  bool bytes = false;  // expect_tx with the arrival
+  bool drop = false;   // arrive_drop
+  bool no_complete = false;
+  bool state = false;  // the phase is named by a state, not by a parity
+  bool try_wait = false;
+};
+
+struct Place {
+  std::byte* bytes;
+  u64 address;  // shared address with rank
+};
+
+Place place_of(Warp& warp, const Use& use, const LaneAddresses& addresses, u32 lane) {
+  std::byte* bytes = resolve_one(warp, use.space, addresses[lane], 8, 8, AccessKind::atomic, lane);
+  u64 address = addresses[lane];
+  if (use.space == AddressSpace::generic) {
+    const Located l = locate(address);
+    if (l.space != AddressSpace::shared_cluster) warp.fault("an mbarrier lies in shared memory", lane);
+    address = l.address;
+  }
+  return {bytes, address};
+}
+
+Fields fields_at(Warp& warp, const Place& place, u32 lane) {
+  u64 word;
+  std::memcpy(&word, place.bytes, 8);
+  const Fields f = mbarrier::unpack(word);
+  if (!f.valid) warp.fault(fmt::format("the mbarrier at {:#x} is not initialised", place.address), lane);
+  return f;
+}
+
+void put(Warp& warp, const Place& place, const Fields& f) {
+  const u64 word = mbarrier::pack(f);
+  std::memcpy(place.bytes, &word, 8);
+  ++warp.cluster().events;
+  ++warp.cluster().advances;
+}
+
+template <class Body>
+Step each_lane(Warp& warp, const Op& op, u32 active, Body body) {
+  const auto& use = op.as<Use>();
+  LaneAddresses addresses;
+  lane_addresses(warp, use.address, addresses);
+  for_each_lane(active, [&](u32 i) { body(use, place_of(warp, use, addresses, i), i); });
+  return Step::go;
+}
+
+Step init_op(Warp& warp, const Op& op, u32 active) {
+  return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
+    const u32 count = warp.source32(use.value)[i];
+    if (count == 0 || count > mbarrier::most_arrivals)
+      warp.fault(fmt::format("an mbarrier counts 1 to {} arrivals, not {}", mbarrier::most_arrivals, count), i);
+    put(warp, place, {0, count, count, 0, true});
+  });
+}
+
+Step invalidate_op(Warp& warp, const Op& op, u32 active) {
+  return each_lane(warp, op, active, [&](const Use&, const Place& place, u32 i) {
+    fields_at(warp, place, i);
+    put(warp, place, {});
+  });
+}
+
+void expect(Warp& warp, Fields& f, const Place& place, u32 bytes, u32 lane) {
+  if (i64{f.bytes} + bytes > mbarrier::most_bytes)
+    warp.fault(fmt::format("the mbarrier at {:#x} cannot expect {} bytes more than {}: {} is the most", place.address,
+                           bytes, f.bytes, mbarrier::most_bytes),
+               lane);
+  f.bytes += static_cast<i32>(bytes);
+}
+
+Step expect_op(Warp& warp, const Op& op, u32 active) {
+  return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
+    Fields f = fields_at(warp, place, i);
+    expect(warp, f, place, warp.source32(use.value)[i], i);
+    mbarrier::turn(f);
+    put(warp, place, f);
+  });
+}
+
+Step complete_op(Warp& warp, const Op& op, u32 active) {
+  return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
+    fields_at(warp, place, i);
+    mbarrier::complete_bytes(warp.cluster(), place.address, warp.source32(use.value)[i]);
+  });
+}
+
+Step arrive_op(Warp& warp, const Op& op, u32 active) {
+  return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
+    Fields f = fields_at(warp, place, i);
+    const u64 before = mbarrier::pack(f);
+    const u32 value = warp.source32(use.value)[i];
+    const u32 count = use.bytes ? 1 : value;
+    if (use.bytes) expect(warp, f, place, value, i);
+    if (count > f.pending)
+      warp.fault(fmt::format("{} arrival{} at the mbarrier at {:#x}, where {} {} pending in this phase", count,
+                             count == 1 ? "" : "s", place.address, f.pending, f.pending == 1 ? "is" : "are"),
+                 i);
+    if (use.no_complete && count == f.pending && f.bytes == 0)
+      warp.fault(
+          fmt::format("an arrival with .noComplete would complete the phase of the mbarrier at {:#x}", place.address),
+          i);
+    f.pending -= count;
+    if (use.drop) f.expected -= std::min(count, f.expected);
+    mbarrier::turn(f);
+    put(warp, place, f);
+    warp.row64(op.d)[i] = before;
+  });
+}
+
+// A failing try_wait or test_wait parks its lanes: the chip may suspend them too. They are woken when the phase ends,
+// or answer "not yet" after a while.
+Step wait_op(Warp& warp, const Op& op, u32 active) {
+  const auto& use = op.as<Use>();
+  LaneAddresses addresses;
+  lane_addresses(warp, use.address, addresses);
+  u32 done = 0;
+  Wait wait;
+  for_each_lane(active, [&](u32 i) {
+    const Place place = place_of(warp, use, addresses, i);
+    const Fields f = fields_at(warp, place, i);
+    const u32 parity =
+        use.state ? mbarrier::unpack(warp.source64(use.value)[i]).phase : warp.source32(use.value)[i] & 1;
+    if (f.phase != parity) {
+      done |= 1u << i;
+    } else if (wait.kind == WaitKind::none) {
+      wait.kind = WaitKind::mbarrier;
+      wait.address = place.address;
+      wait.parity = static_cast<u8>(parity);
+    }
+  });
+  if (done != active && !warp.gave_up) {
+    const Cluster& cluster = warp.cluster();
+    wait.may_give_up = true;
+    wait.until = cluster.round + (use.try_wait ? 1000 : 1);
+    return warp.wait(wait, active);
+  }
+  warp.set_predicate(op.d.row(), done, active);
+  return Step::go;
+}
+
+Step pending_count_op(Warp& warp, const Op& op, u32 active) {
+  const u64* state = warp.source64(op.a);
+  fill_row(warp.row32(op.d), active, [&](u32 i) { return mbarrier::unpack(state[i]).pending; });
+  return Step::go;
+}
+
+// [.sem][.scope][.space].b64
+void take_qualifiers(FunctionDecoder& d, Use& use) {
+  take_ordering(d);
+  take_scope(d);
+  use.space = take_space(d);
+  if (use.space != AddressSpace::generic && use.space != AddressSpace::shared &&
+      use.space != AddressSpace::shared_cluster)
+    d.refuse("an mbarrier lies in shared memory");
+  if (d.modifiers.take_type() != Type::b64) d.refuse("its type is .b64");
+}
+
+void decode_arrive(FunctionDecoder& d, Use use) {
+  use.bytes = d.modifiers.take("expect_tx");
+  use.no_complete = d.modifiers.take("noComplete");
+  take_qualifiers(d, use);
+  // The state may be left out where the barrier is in another block.
+  const bool has_state = d.operand(0).kind != OperandKind::memory;
+  const std::size_t first = has_state ? 1 : 0;
+  d.expect_operands(first + (use.bytes || use.no_complete ? 2 : 1), first + 2);
+  use.address = d.address(d.operand(first), use.space);
+  use.value = d.operands() > first + 1 ? d.source(d.operand(first + 1), Type::u32) : d.constant32(1);
+  const Operand to = has_state ? d.destination(d.operand(0), Type::b64) : Operand::reg(sink_row);
+  d.emit(&arrive_op, use).d = to;
+}
+
+void decode_wait(FunctionDecoder& d, bool try_wait) {
+  Use use;
+  use.try_wait = try_wait;
+  use.state = !d.modifiers.take("parity");
+  take_qualifiers(d, use);
+  d.expect_operands(3, try_wait ? 4 : 3);
+  use.address = d.address(d.operand(1), use.space);
+  use.value = d.source(d.operand(2), use.state ? Type::b64 : Type::u32);
+  if (d.operands() == 4) d.source(d.operand(3), Type::u32);  // the time limit: a hint
+  const u32 to = d.predicate_destination(d.operand(0));
+  d.emit(&wait_op, use).d = Operand::reg(to);
+}
+
+}  // namespace
+
+void mbarrier_family(FunctionDecoder& d) {
+  const std::string operation(d.modifiers.first());
+  d.modifiers.take(operation);
+  Use use;
+  const auto plain = [&](Handler handler, bool value) {
+    take_qualifiers(d, use);
+    d.expect_operands(value ? 2 : 1);
+    use.address = d.address(d.operand(0), use.space);
+    if (value) use.value = d.source(d.operand(1), Type::u32);
+    d.emit(handler, use);
+  };
+  if (operation == "init") return plain(&init_op, true);
+  if (operation == "inval") return plain(&invalidate_op, false);
+  if (operation == "expect_tx") return plain(&expect_op, true);
+  if (operation == "complete_tx") return plain(&complete_op, true);
+  if (operation == "arrive") return decode_arrive(d, use);
+  if (operation == "arrive_drop") {
+    use.drop = true;
+    return decode_arrive(d, use);
+  }
+  if (operation == "test_wait") return decode_wait(d, false);
+  if (operation == "try_wait") return decode_wait(d, true);
+  if (operation == "pending_count") {
+    if (d.modifiers.take_type() != Type::b64) d.refuse("its type is .b64");
+    emit_lanewise(d, &pending_count_op, Type::u32, {Type::b64});
+    return;
+  }
+  d.refuse("mbarriers have no such operation");
+}
+
+}  // namespace isa
+}  // namespace wm::vgpu

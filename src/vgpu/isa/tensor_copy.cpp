@@ -1,0 +1,281 @@
+// cp.async.bulk.tensor: tiles of tensors that maps describe. The walk through the tensor is copy/'s; here is who waits
+// for what, and in which pieces it comes.
+#include "vgpu/copy/tensor_copy.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "tensor_map/virtual_form.hpp"
+#include "vgpu/isa/async_copy.hpp"
+#include "vgpu/isa/copies.hpp"
+#include "vgpu/isa/families.hpp"
+#include "vgpu/isa/lanes.hpp"
+#include "vgpu/isa/memory_operands.hpp"
+#include "vgpu/memory/access.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu::isa {
+
+using ptx::OperandKind;
+using ptx::Type;
+using tensor_map::Fields;
+
+namespace {
+
+enum class Direction : u8 { load, store, reduce };
+
+struct TensorOperands {
+  Direction direction = Direction::load;
+  Address map, shared, barrier;
+  std::vector<Operand> coordinates;  // innermost first
+  std::vector<Operand> offsets;      // im2col
+  bool im2col = false;
+  bool multicast = false;
+  Operand mask;
+  copy::Reduction reduction = copy::Reduction::add;
+};
+
+// Device memory as the engine sees it, with the last allocation kept.
+class Global final : public copy::GlobalMemory {
+ public:
+  explicit Global(Memory& memory) : memory_(memory) {}
+  const std::byte* readable(u64 address, std::size_t bytes) override { return at(address, bytes); }
+  std::byte* writable(u64 address, std::size_t bytes) override {
+    std::byte* place = at(address, bytes);
+    if (recent_.read_only) throw Error(ErrorCode::execution, "a tensor copy writes to constant memory");
+    return place;
+  }
+
+ private:
+  std::byte* at(u64 address, std::size_t bytes) {
+    if (!recent_.holds(address, bytes)) recent_ = memory_.find(address);
+    if (!recent_.holds(address, bytes))
+      throw Error(ErrorCode::execution, "a tensor copy leaves its tensor's memory: " + memory_.explain(address, bytes));
+    return recent_.host + (address - recent_.address);
+  }
+  Memory& memory_;
+  Region recent_;
+};
+
+copy::SharedMemory shared_of(Block& block) {
+  return {std::span(block.shared).subspan(shared_reserved), shared_reserved};
+}
+
+// A tile's chunks as ranges from its beginning.
+Pieces chunks_of(const Fields& map, const copy::Coordinates& at, u32 tile) {
+  std::vector<Pieces::Range> ranges;
+  copy::for_each_chunk(map, at, tile, [&](const copy::Chunk& c) { ranges.push_back({c.shared - tile, c.bytes}); });
+  return Pieces(std::move(ranges));
+}
+
+class TensorLoad final : public AsyncOperation {
+ public:
+  TensorLoad(const Origin& origin, const Fields& map, const copy::Coordinates& at, const Destination& to)
+      : AsyncOperation(origin), map_(map), at_(at), to_(to) {}
+
+  bool advance(Cluster& cluster, Random* dice) override {
+    Block& block = *cluster.block_of(to_.shared);
+    const u32 tile = static_cast<u32>(to_.shared & shared_offset_mask);
+    Global global(cluster.run->memory);
+    if (dice == nullptr) {
+      mbarrier::complete_bytes(cluster, to_.barrier, copy::load(map_, at_, global, shared_of(block), tile));
+      return true;
+    }
+    // Read at once, arriving piece by piece: through an image of the tile.
+    if (image_.empty()) {
+      image_.resize(copy::tile_bytes(map_));
+      const std::byte* place = shared_at(cluster, to_.shared, image_.size(), "a tensor copy");
+      std::memcpy(image_.data(), place, image_.size());
+      copy::load(map_, at_, global, {image_, tile}, tile);
+      pieces_ = chunks_of(map_, at_, tile);
+    }
+    u32 arrived = 0;
+    std::byte* place = shared_at(cluster, to_.shared, image_.size(), "a tensor copy");
+    for (u32 n = pieces_.portion(*dice); n > 0; --n) {
+      const auto range = pieces_.take(*dice);
+      std::memcpy(place + range.offset, image_.data() + range.offset, range.bytes);
+      arrived += range.bytes;
+    }
+    mbarrier::complete_bytes(cluster, to_.barrier, arrived);
+    return pieces_.empty();
+  }
+
+ private:
+  Fields map_;
+  copy::Coordinates at_;
+  Destination to_;
+  std::vector<std::byte> image_;
+  Pieces pieces_;
+};
+
+// Stores and reductions: the source is read piece by piece, then global memory is written.
+class TensorStore final : public AsyncOperation {
+ public:
+  TensorStore(const Origin& origin, const Fields& map, const copy::Coordinates& at, u64 from,
+              const TensorOperands& what)
+      : AsyncOperation(origin), map_(map), at_(at), from_(from), what_(what) {}
+  Membership membership;
+
+  bool advance(Cluster& cluster, Random* dice) override {
+    Block& block = *cluster.block_of(from_);
+    const u32 tile = static_cast<u32>(from_ & shared_offset_mask);
+    Global global(cluster.run->memory);
+    if (dice == nullptr) return write(global, shared_of(block), tile);
+    const std::byte* place = shared_at(cluster, from_, copy::tile_bytes(map_), "a tensor copy");
+    if (image_.empty()) {
+      image_.resize(copy::tile_bytes(map_));
+      pieces_ = chunks_of(map_, at_, tile);
+    }
+    if (!pieces_.empty()) {
+      for (u32 n = pieces_.portion(*dice); n > 0; --n) {
+        const auto range = pieces_.take(*dice);
+        std::memcpy(image_.data() + range.offset, place + range.offset, range.bytes);
+      }
+      if (pieces_.empty()) membership.source_read();
+      return false;
+    }
+    return write(global, {image_, tile}, tile);
+  }
+
+ private:
+  bool write(Global& global, const copy::SharedMemory& shared, u32 tile) {
+    if (what_.direction == Direction::reduce)
+      copy::reduce(map_, at_, what_.reduction, global, shared, tile);
+    else
+      copy::store(map_, at_, global, shared, tile);
+    membership.done();
+    return true;
+  }
+  Fields map_;
+  copy::Coordinates at_;
+  u64 from_;
+  const TensorOperands& what_;
+  std::vector<std::byte> image_;
+  Pieces pieces_;
+};
+
+Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
+  const std::byte* bytes = resolve_one(warp, AddressSpace::generic, address, 128, 64, AccessKind::read, lane);
+  Fields map;
+  try {
+    map = tensor_map::decode_virtual(std::span<const std::byte, 128>(bytes, 128));
+  } catch (const Error& error) {
+    warp.fault(fmt::format("the tensor map at {:#x}: {}", address, error.what()), lane);
+  }
+  if (map.rank != t.coordinates.size())
+    warp.fault(fmt::format("the tensor map has {} dimensions, the instruction {}", map.rank, t.coordinates.size()),
+               lane);
+  const bool is_im2col = map.mode == MapMode::im2col;
+  if (is_im2col != t.im2col)
+    warp.fault(fmt::format("the tensor map is {}, the instruction {}", is_im2col ? "im2col" : "tiled",
+                           t.im2col ? "im2col" : "tiled"),
+               lane);
+  return map;
+}
+
+Step tensor_op(Warp& warp, const Op& op, u32 active) {
+  const auto& t = op.as<TensorOperands>();
+  LaneAddresses maps, shared, barrier{};
+  lane_addresses(warp, t.map, maps);
+  lane_addresses(warp, t.shared, shared);
+  const bool load = t.direction == Direction::load;
+  if (load) lane_addresses(warp, t.barrier, barrier);
+  Cluster& cluster = warp.cluster();
+  for_each_lane(active, [&](u32 i) {
+    const Fields map = read_map(warp, maps[i], t, i);
+    copy::Coordinates at;
+    for (std::size_t k = 0; k < t.coordinates.size(); ++k)
+      at.at[k] = static_cast<i32>(warp.source32(t.coordinates[k])[i]);
+    for (std::size_t k = 0; k < t.offsets.size(); ++k) at.offsets[k] = static_cast<u16>(warp.source32(t.offsets[k])[i]);
+    const u32 bytes = copy::tile_bytes(map);
+    const AccessKind kind = load ? AccessKind::write : AccessKind::read;
+    if (!load) {
+      resolve_one(warp, AddressSpace::shared, shared[i], bytes, 128, kind, i);
+      if (t.direction == Direction::reduce && !copy::has_reduction(t.reduction, map.element))
+        warp.fault(fmt::format("there is no such reduction of {} elements", name_of(map.element)), i);
+      auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, shared[i], t);
+      store->membership = Membership(warp.bulk, i);
+      cluster.async.issue(cluster, std::move(store));
+      return;
+    }
+    const u32* mask = t.multicast ? &warp.source32(t.mask)[i] : nullptr;
+    for (const Destination& d : destinations(warp, i, shared[i], barrier[i], mask)) {
+      resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 128, kind, i);
+      resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
+      cluster.async.issue(cluster, std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d));
+    }
+  });
+  return Step::go;
+}
+
+// [map, {c0, c1, ...}]
+void read_tensor_operand(FunctionDecoder& d, const ptx::Operand& o, TensorOperands& t, int dimensions) {
+  if (o.kind != OperandKind::tensor || o.parts.size() != 2) d.refuse("an operand [map, {coordinates}] is expected");
+  t.map = d.address(o.parts[0], AddressSpace::generic);
+  t.coordinates = d.sources(o.parts[1], Type::s32);
+  if (static_cast<int>(t.coordinates.size()) != dimensions)
+    d.refuse(fmt::format("{} coordinates are given for {} dimensions", t.coordinates.size(), dimensions));
+}
+
+void read_offsets(FunctionDecoder& d, const ptx::Operand& o, TensorOperands& t, int dimensions) {
+  t.offsets = d.sources(o, Type::u16);
+  if (static_cast<int>(t.offsets.size()) != dimensions - 2)
+    d.refuse(fmt::format("im2col of {} dimensions has {} offsets", dimensions, dimensions - 2));
+}
+
+}  // namespace
+
+void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
+  TensorOperands t;
+  const int dimensions = 1 + d.modifiers.take_one_of({"1d", "2d", "3d", "4d", "5d"});
+  if (dimensions == 0) d.refuse("it has 1 to 5 dimensions");
+  if (prefetch && !d.modifiers.take("L2")) d.refuse("a prefetch is to .L2");
+  const AddressSpace first = take_space_first(d);
+  const bool load = !prefetch && first != AddressSpace::global;
+  if (!prefetch) {
+    const AddressSpace second = take_space_first(d);
+    const bool right = load ? (first == AddressSpace::shared_cluster || first == AddressSpace::shared) &&
+                                  second == AddressSpace::global
+                            : second == AddressSpace::shared;
+    if (!right || (load && reduce)) d.refuse("there is no tensor copy between these spaces");
+  } else if (first != AddressSpace::global) {
+    d.refuse("a prefetch is from .global");
+  }
+  if (reduce) {
+    const std::initializer_list<std::string_view> names = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
+    const int operation = d.modifiers.take_one_of(names);
+    if (operation < 0) d.refuse("it needs an operation");
+    t.reduction = static_cast<copy::Reduction>(operation);
+  }
+  const int mode = d.modifiers.take_one_of({"tile", "im2col", "im2col_no_offs"});
+  if (d.modifiers.has("tile::gather4") || d.modifiers.has("tile::scatter4") || d.modifiers.has("im2col::w"))
+    d.refuse("this load mode is not of this architecture");
+  t.im2col = mode >= 1;
+  const bool offsets = mode == 1;
+  if (offsets && !load && !prefetch) d.refuse("a store is .im2col_no_offs");
+  if (mode == 2 && (load || prefetch)) d.refuse("a load is .im2col");
+  if (t.im2col && dimensions < 3) d.refuse("im2col needs 3 to 5 dimensions");
+  if (!prefetch && !d.modifiers.take(load ? "mbarrier::complete_tx::bytes" : "bulk_group"))
+    d.refuse(load ? "it needs .mbarrier::complete_tx::bytes" : "it needs .bulk_group");
+  t.multicast = load && d.modifiers.take("multicast::cluster");
+  const bool hint = d.modifiers.take("L2::cache_hint");
+  if (prefetch) {
+    d.expect_operands(1 + (offsets ? 1 : 0) + (hint ? 1 : 0));
+    read_tensor_operand(d, d.operand(0), t, dimensions);
+    return no_operation(d);
+  }
+  t.direction = load ? Direction::load : reduce ? Direction::reduce : Direction::store;
+  d.expect_operands((load ? 3 : 2) + (offsets ? 1 : 0) + (t.multicast ? 1 : 0) + (hint ? 1 : 0));
+  read_tensor_operand(d, d.operand(load ? 1 : 0), t, dimensions);
+  t.shared = d.address(d.operand(load ? 0 : 1), AddressSpace::shared_cluster);
+  std::size_t next = 2;
+  if (load) t.barrier = d.address(d.operand(next++), AddressSpace::shared_cluster);
+  if (offsets) read_offsets(d, d.operand(next++), t, dimensions);
+  if (t.multicast) t.mask = d.source(d.operand(next++), Type::u16);
+  if (hint) d.source(d.operand(next), Type::b64);
+  d.emit(&tensor_op, std::move(t));
+}
+
+}  // namespace wm::vgpu::isa

@@ -1,0 +1,58 @@
+// Work that goes on beside the warps: copies and matrix products are queued here and completed later, at moments that
+// the scheduler's mode chooses.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vgpu/machine/op.hpp"
+#include "vgpu/vgpu.hpp"
+
+namespace wm::vgpu {
+
+struct Cluster;
+struct Function;
+class Random;
+class Warp;
+
+// Who issued an operation, for messages and for its groups.
+struct Origin {
+  Warp* warp = nullptr;
+  const Function* function = nullptr;
+  u32 pc = 0;
+  u32 lane = 0;
+
+  static Origin of(Warp& warp, u32 lane);
+};
+
+class AsyncOperation {
+ public:
+  explicit AsyncOperation(const Origin& from) : origin(from) {}
+  virtual ~AsyncOperation() = default;
+  // Does one more piece of the work, chosen by `dice` (null: all of it at once); true when all is done and its
+  // completion has been signalled.
+  virtual bool advance(Cluster& cluster, Random* dice) = 0;
+
+  Origin origin;
+  u64 stream = 0;     // operations of one stream complete in the order of their issue; 0: independent
+  bool late = false;  // adversarial: only when nobody can go on without it
+};
+
+class AsyncQueue {
+ public:
+  void issue(Cluster& cluster, std::unique_ptr<AsyncOperation> operation);
+  // Completes what the mode wants completed now; true if anything moved.
+  bool pump(Cluster& cluster);
+  // Nobody can go on: moves at least one operation. False where there is none.
+  bool force(Cluster& cluster);
+  bool empty() const { return pending_.empty(); }
+  void clear() { pending_.clear(); }
+
+ private:
+  bool advance_at(Cluster& cluster, std::size_t index, Random* dice);
+  bool first_of_stream(std::size_t index) const;
+  std::vector<std::unique_ptr<AsyncOperation>> pending_;  // in the order of issue
+};
+
+}  // namespace wm::vgpu

@@ -1,0 +1,118 @@
+// What is resident while a kernel runs: blocks with their shared memory and barriers, clusters of them, the launch.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "vgpu/machine/async.hpp"
+#include "vgpu/machine/heap.hpp"
+#include "vgpu/machine/random.hpp"
+#include "vgpu/machine/warp.hpp"
+#include "vgpu/memory/spaces.hpp"
+#include "vgpu/vgpu.hpp"
+
+namespace wm::vgpu {
+
+// A barrier of the block (bar.sync and friends): it waits for `expected` threads, or for every live one.
+struct NamedBarrier {
+  u64 generation = 0;
+  u32 arrived = 0;
+  u32 expected = 0;
+  bool whole_block = false;
+  std::array<u64, 32> credited{};  // per warp: the generation (+1) in which its missing lanes were counted
+  u32 votes = 0, voters = 0;       // bar.red: how many threads said yes in this generation, and how many had a say
+  struct Result {
+    u32 yes = 0, voters = 0;
+  };
+  std::array<Result, 2> results{};  // of the last two generations
+};
+
+inline constexpr u32 barriers_per_block = 16;
+
+struct Block {
+  Cluster* cluster = nullptr;
+  Dim3 id;
+  u32 rank = 0;                   // in the cluster
+  u32 shared_base = 0;            // rank << 24
+  std::vector<std::byte> shared;  // from offset 0; the first 0x400 bytes are the system's
+  std::vector<Warp> warps;
+  std::array<NamedBarrier, barriers_per_block> barriers;
+  u32 threads = 0, live_threads = 0;
+
+  // Counts arrivals of `lanes` of a warp at a barrier. `threads` 0: all of the block.
+  void arrive(u32 barrier, const Warp& warp, u32 lanes, u32 threads);
+  void settle(u32 barrier);  // completes the barrier if all are there
+  void threads_left(u32 count);
+  bool finished() const { return live_threads == 0; }
+};
+
+struct ClusterBarrier {
+  u64 generation = 0;
+  u32 arrived = 0;  // of all threads of the cluster; one that has ended counts as arrived in every later phase
+  u32 left = 0;
+};
+
+// Blocks that run together, on one host thread at a time. Everything that can block a warp lies within its cluster.
+struct Cluster {
+  Run* run = nullptr;
+  u64 id = 0;
+  std::vector<std::unique_ptr<Block>> blocks;
+  ClusterBarrier barrier;
+  AsyncQueue async;
+  Random random;
+  u64 round = 0;        // how often the scheduler has been through the warps
+  u32 threads = 0;      // of all blocks, when they started
+  u64 advances = 0;     // what changed something others can see: stores, arrivals, completions
+  u64 events = 0;       // those, and looks at memory that others may change
+  u64 idle_events = 0;  // `events` when it last stood still
+  u32 idle_times = 0;
+  u64 instructions = 0;  // not yet added to the run's
+
+  // Takes up a cluster of the grid: blocks at their first instruction.
+  void start(Run& run, u64 id);
+  // Runs about `budget` warp instructions; true when all its threads have ended and nothing is in flight.
+  bool advance(u64 budget);
+  void settle();                        // completes the cluster barrier if all are there
+  Block* block_of(u64 shared_address);  // by the rank in the address; null where there is none
+
+ private:
+  u64 run_round();
+  void unblock();
+  void count(u64 ran);
+  [[noreturn]] void report_deadlock() const;
+};
+
+class Observer;
+
+// One launch.
+struct Run {
+  Run(const Chip& on, Memory& with, Heap& and_heap, const Program& code, const Function& kernel)
+      : chip(on), memory(with), heap(and_heap), program(code), entry(kernel) {}
+  const Chip& chip;
+  Memory& memory;
+  Heap& heap;
+  const Program& program;
+  const Function& entry;
+  LaunchShape shape;
+  RunOptions options;
+  Dim3 clusters;  // the grid counted in clusters
+  u32 cluster_blocks = 1;
+  bool explicit_cluster = false;
+  u32 shared_bytes = 0;  // a block: static and dynamic, without the reserved part
+  std::vector<std::byte> parameters;
+  Observer* observer = nullptr;  // the judge; none in plain runs
+  std::atomic<u64> instructions{0};
+  std::atomic<bool> stop{false};
+  std::mutex print_mutex;
+  std::string printed;
+
+  void print(std::string_view text);
+};
+
+inline Cluster& Warp::cluster() const { return *block_->cluster; }
+inline Run& Warp::launch() const { return *block_->cluster->run; }
+
+}  // namespace wm::vgpu

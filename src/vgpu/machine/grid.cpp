@@ -1,0 +1,205 @@
+// Running a whole launch: residency, and the work of the host threads.
+#include "vgpu/machine/grid.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu {
+
+namespace {
+
+constexpr u64 turn_instructions = u64{1} << 20;  // of a cluster, before others that wait get theirs
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::launch, why); }
+
+std::string text(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
+
+u64 product(const Dim3& d) { return u64{d.x} * d.y * d.z; }
+
+// The clusters of a grid, handed to host threads. A cluster that used up its turn, or spins, goes to the back: blocks
+// that wait for other resident blocks through global memory see them run, with one host thread as with many.
+class Grid {
+ public:
+  Grid(Run& run, u64 clusters, u64 resident) : run_(run), total_(clusters), resident_limit_(resident) {
+    random_ = Random(run.options.seed ^ 0x5bd1e995);
+  }
+
+  void work() {
+    while (auto cluster = next()) {
+      bool done = true;
+      try {
+        u64 turn = turn_instructions;
+        if (run_.options.mode != Mode::friendly) turn = 1 + random_.below(20000);
+        done = cluster->advance(turn);
+      } catch (...) {
+        fail(std::current_exception());
+      }
+      give_back(std::move(cluster), done);
+    }
+  }
+
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::unique_ptr<Cluster> next() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      if (run_.stop.load()) return nullptr;
+      const bool can_start = started_ < total_ && resident_ < resident_limit_;
+      const bool waiting = !suspended_.empty();
+      if (can_start && (!waiting || prefer_new())) return start(lock);
+      if (waiting) return resume();
+      if (resident_ == 0 && started_ == total_) return nullptr;
+      changed_.wait(lock);
+    }
+  }
+
+  // New clusters come before old ones, so that all that fit are soon resident; the dice may say otherwise.
+  bool prefer_new() { return run_.options.mode == Mode::friendly || random_.chance(2); }
+
+  std::unique_ptr<Cluster> start(std::unique_lock<std::mutex>& lock) {
+    const u64 id = started_++;
+    ++resident_;
+    std::unique_ptr<Cluster> cluster;
+    if (!spare_.empty()) {
+      cluster = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    lock.unlock();
+    if (!cluster) cluster = std::make_unique<Cluster>();
+    cluster->start(run_, id);
+    return cluster;
+  }
+
+  std::unique_ptr<Cluster> resume() {
+    std::size_t index = 0;
+    if (run_.options.mode != Mode::friendly) index = random_.below(static_cast<u32>(suspended_.size()));
+    auto cluster = std::move(suspended_[index]);
+    suspended_.erase(suspended_.begin() + static_cast<std::ptrdiff_t>(index));
+    return cluster;
+  }
+
+  void give_back(std::unique_ptr<Cluster> cluster, bool done) {
+    std::lock_guard lock(mutex_);
+    if (done) {
+      --resident_;
+      spare_.push_back(std::move(cluster));
+    } else {
+      suspended_.push_back(std::move(cluster));
+    }
+    changed_.notify_all();
+  }
+
+  void fail(std::exception_ptr error) {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+    run_.stop.store(true);
+    changed_.notify_all();
+  }
+
+  Run& run_;
+  const u64 total_, resident_limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  u64 started_ = 0, resident_ = 0;
+  std::deque<std::unique_ptr<Cluster>> suspended_;
+  std::vector<std::unique_ptr<Cluster>> spare_;
+  std::exception_ptr error_;
+  Random random_;
+};
+
+}  // namespace
+
+u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, const Function& entry) {
+  const u32 reserved = chip.arch.major >= 8 ? shared_reserved : 0;
+  if (shared_bytes > chip.shared_bytes_per_block)
+    refuse(fmt::format("a block asks for {} bytes of shared memory; {} has {} a block", shared_bytes, chip.arch.name(),
+                       chip.shared_bytes_per_block));
+  const u32 rounded_threads = (threads + lanes_per_warp - 1) / lanes_per_warp * lanes_per_warp;
+  u64 fit = chip.blocks_per_multiprocessor;
+  fit = std::min<u64>(fit, static_cast<u64>(chip.threads_per_multiprocessor) / rounded_threads);
+  fit = std::min<u64>(fit, chip.shared_bytes_per_multiprocessor / (shared_bytes + reserved));
+  if (entry.source->max_registers != 0)
+    fit = std::min<u64>(fit, static_cast<u64>(chip.registers_per_multiprocessor) /
+                                 (u64{entry.source->max_registers} * rounded_threads));
+  if (fit == 0)
+    refuse(
+        fmt::format("a block of {} threads with {} bytes of shared memory and {} registers a thread does not fit on "
+                    "a multiprocessor of {} threads, {} bytes and {} registers",
+                    threads, shared_bytes, entry.source->max_registers, chip.threads_per_multiprocessor,
+                    chip.shared_bytes_per_multiprocessor, chip.registers_per_multiprocessor));
+  return static_cast<u32>(fit);
+}
+
+void check_shape(Run& run, const ProgramKernel& kernel) {
+  LaunchShape& s = run.shape;
+  const ptx::Function& f = *run.entry.source;
+  if (f.required_cluster.size() == 3) {
+    const Dim3 required{f.required_cluster[0], f.required_cluster[1], f.required_cluster[2]};
+    if (product(required) > 0) {
+      if (s.cluster == Dim3{}) s.cluster = required;
+      if (s.cluster != required)
+        refuse(
+            fmt::format("`{}` is compiled for clusters of {}, not {}", kernel.name, text(required), text(s.cluster)));
+    }
+  }
+  run.explicit_cluster = s.cluster != Dim3{} || f.explicit_cluster;
+  if (product(s.grid) == 0 || product(s.block) == 0 || product(s.cluster) == 0)
+    refuse(fmt::format("grid {}, block {} and cluster {} must have no zero", text(s.grid), text(s.block),
+                       text(s.cluster)));
+  if (s.grid.x > 0x7fffffff || s.grid.y > 65535 || s.grid.z > 65535)
+    refuse(fmt::format("the grid {} is larger than (2147483647,65535,65535)", text(s.grid)));
+  if (s.block.x > 1024 || s.block.y > 1024 || s.block.z > 64 || product(s.block) > 1024)
+    refuse(fmt::format("a block of {} is larger than 1024 threads, or than (1024,1024,64)", text(s.block)));
+  if (product(s.block) > kernel.max_threads)
+    refuse(fmt::format("a block of {} has {} threads; `{}` is compiled for at most {}", text(s.block), product(s.block),
+                       kernel.name, kernel.max_threads));
+  if (f.required_threads.size() == 3 &&
+      s.block != Dim3{f.required_threads[0], f.required_threads[1], f.required_threads[2]})
+    refuse(fmt::format("`{}` is compiled for blocks of ({},{},{}), not {}", kernel.name, f.required_threads[0],
+                       f.required_threads[1], f.required_threads[2], text(s.block)));
+  const u64 blocks = product(s.cluster);
+  if (blocks > 1 && run.chip.arch.major < 9)
+    refuse(fmt::format("{} has no clusters; {} was asked for", run.chip.arch.name(), text(s.cluster)));
+  if (blocks > 16) refuse(fmt::format("a cluster of {} has more than 16 blocks", text(s.cluster)));
+  if (s.grid.x % s.cluster.x || s.grid.y % s.cluster.y || s.grid.z % s.cluster.z)
+    refuse(fmt::format("the grid {} is no whole number of clusters of {}", text(s.grid), text(s.cluster)));
+  run.cluster_blocks = static_cast<u32>(blocks);
+  run.clusters = {s.grid.x / s.cluster.x, s.grid.y / s.cluster.y, s.grid.z / s.cluster.z};
+  const u64 shared = u64{run.entry.dynamic_shared} + s.shared_bytes;
+  const u64 end = s.shared_bytes > 0 ? shared : run.entry.shared_end;
+  run.shared_bytes = static_cast<u32>(std::min<u64>(end - shared_reserved, ~0u));
+}
+
+void run_grid(Run& run, u64* blocks_run) {
+  const u32 threads = static_cast<u32>(product(run.shape.block));
+  const u32 fit = blocks_per_multiprocessor(run.chip, threads, run.shared_bytes, run.entry);
+  const u64 capacity = u64{fit} * static_cast<u64>(run.chip.multiprocessors);
+  if (capacity < run.cluster_blocks)
+    refuse(fmt::format("a cluster of {} blocks does not fit on a chip that holds {}", run.cluster_blocks, capacity));
+  const u64 clusters = product(run.clusters);
+  Grid grid(run, clusters, capacity / run.cluster_blocks);
+  u64 workers = 1;
+  if (!run.options.deterministic && run.options.mode == Mode::friendly) {
+    workers = run.options.host_threads > 0 ? static_cast<u64>(run.options.host_threads)
+                                           : std::max(1u, std::thread::hardware_concurrency());
+    workers = std::min(workers, clusters);
+  }
+  std::vector<std::jthread> helpers;
+  for (u64 i = 1; i < workers; ++i) helpers.emplace_back([&grid] { grid.work(); });
+  grid.work();
+  helpers.clear();
+  grid.rethrow();
+  *blocks_run = clusters * run.cluster_blocks;
+}
+
+}  // namespace wm::vgpu

@@ -1,0 +1,93 @@
+// The machine as the runtime sees it.
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "vgpu/machine/grid.hpp"
+#include "vgpu/vgpu.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu {
+
+Chip Chip::of(const Architecture& arch) {
+  Chip chip;
+  chip.arch = arch;
+  if (arch.number() == 80) {  // A100
+    chip.multiprocessors = 108;
+    chip.memory_bytes = u64{80} << 30;
+    chip.shared_bytes_per_block = 163 * 1024;
+    chip.shared_bytes_per_multiprocessor = 164 * 1024;
+  } else if (arch.number() == 90) {  // H200
+    chip.multiprocessors = 132;
+    chip.memory_bytes = u64{141} << 30;
+    chip.shared_bytes_per_block = 227 * 1024;
+    chip.shared_bytes_per_multiprocessor = 228 * 1024;
+  } else {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("there is no virtual {}: sm_80 and sm_90a are imitated", arch.name()));
+  }
+  return chip;
+}
+
+struct Machine::State {
+  explicit State(const Chip& c) : chip(c), memory(c.memory_bytes), heap(memory) {}
+  Chip chip;
+  Memory memory;
+  Heap heap;
+};
+
+Machine::Machine(const Chip& chip) : state_(std::make_unique<State>(chip)) {}
+Machine::~Machine() = default;
+
+const Chip& Machine::chip() const { return state_->chip; }
+
+std::uint64_t Machine::allocate(std::size_t bytes) { return state_->memory.allocate(bytes); }
+void Machine::free(std::uint64_t address) noexcept { state_->memory.free(address); }
+
+void Machine::write(std::uint64_t address, std::span<const std::byte> source) {
+  if (source.empty()) return;
+  const Memory::Use use(state_->memory);
+  std::memcpy(state_->memory.at(address, source.size(), "upload"), source.data(), source.size());
+}
+
+void Machine::read(std::span<std::byte> destination, std::uint64_t address) const {
+  if (destination.empty()) return;
+  const Memory::Use use(state_->memory);
+  std::memcpy(destination.data(), state_->memory.at(address, destination.size(), "download"), destination.size());
+}
+
+void Machine::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Memory::Use use(state_->memory);
+  std::memset(state_->memory.at(address, bytes, "fill"), static_cast<int>(value), bytes);
+}
+
+std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name) {
+  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip);
+}
+
+std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
+  std::vector<const ProgramKernel*> all;
+  for (const ProgramKernel& k : program.kernels()) all.push_back(&k);
+  return all;
+}
+
+RunReport Machine::run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
+                       std::span<const std::byte> parameters, const RunOptions& options) {
+  if (parameters.size() != kernel.parameter_bytes)
+    throw Error(ErrorCode::launch, fmt::format("`{}` takes {} bytes of parameters and was given {}", kernel.name,
+                                               kernel.parameter_bytes, parameters.size()));
+  const Memory::Use use(state_->memory);
+  Run run(state_->chip, state_->memory, state_->heap, program, program.entry_of(kernel));
+  run.shape = shape;
+  run.options = options;
+  run.parameters.assign(parameters.begin(), parameters.end());
+  check_shape(run, kernel);
+  RunReport report;
+  run_grid(run, &report.blocks);
+  report.warp_instructions = run.instructions.load();
+  report.printed = std::move(run.printed);
+  return report;
+}
+
+}  // namespace wm::vgpu

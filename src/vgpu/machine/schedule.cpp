@@ -1,0 +1,135 @@
+// Who runs next within a cluster, and what happens when nobody can.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "vgpu/machine/block.hpp"
+#include "vgpu/machine/report.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu {
+
+namespace {
+constexpr u32 friendly_slice = 512;      // instructions a warp runs before the next one does
+constexpr u64 spin_instructions = 8192;  // after so many without a visible effect, other clusters get their chance
+// So often may all threads find "not yet" and do nothing that another could see, before it is called a deadlock: long
+// enough for a loop that counts its tries to get somewhere.
+constexpr u32 idle_limit = 256;
+}  // namespace
+
+void Cluster::start(Run& launch, u64 cluster_id) {
+  run = &launch;
+  id = cluster_id;
+  barrier = {};
+  async.clear();
+  random = Random(launch.options.seed * 0x9e3779b97f4a7c15 + cluster_id + 1);
+  round = advances = events = idle_events = instructions = 0;
+  idle_times = 0;
+  const LaunchShape& s = launch.shape;
+  const u32 block_threads = s.block.x * s.block.y * s.block.z;
+  const u32 warps = (block_threads + lanes_per_warp - 1) / lanes_per_warp;
+  threads = block_threads * launch.cluster_blocks;
+  const u64 cx = cluster_id % launch.clusters.x, cy = cluster_id / launch.clusters.x % launch.clusters.y,
+            cz = cluster_id / launch.clusters.x / launch.clusters.y;
+  blocks.resize(launch.cluster_blocks);
+  for (u32 rank = 0; rank < launch.cluster_blocks; ++rank) {
+    if (!blocks[rank]) blocks[rank] = std::make_unique<Block>();
+    Block& b = *blocks[rank];
+    b.cluster = this;
+    b.rank = rank;
+    b.shared_base = rank << shared_rank_shift;
+    const u32 rx = rank % s.cluster.x, ry = rank / s.cluster.x % s.cluster.y, rz = rank / s.cluster.x / s.cluster.y;
+    b.id = {static_cast<u32>(cx) * s.cluster.x + rx, static_cast<u32>(cy) * s.cluster.y + ry,
+            static_cast<u32>(cz) * s.cluster.z + rz};
+    // Fresh shared memory holds no zeros to rely on: all ones are NaN in every floating type.
+    b.shared.assign(shared_reserved + launch.shared_bytes, std::byte{0xff});
+    b.barriers = {};
+    b.threads = b.live_threads = block_threads;
+    b.warps.resize(warps);
+    for (u32 w = 0; w < warps; ++w) b.warps[w].start(b, w, block_threads - w * lanes_per_warp);
+  }
+}
+
+Block* Cluster::block_of(u64 shared_address) {
+  const u64 rank = shared_address >> shared_rank_shift;
+  return rank < blocks.size() ? blocks[rank].get() : nullptr;
+}
+
+u64 Cluster::run_round() {
+  ++round;
+  u64 ran = 0;
+  const Mode mode = run->options.mode;
+  if (mode == Mode::friendly) {
+    for (auto& block : blocks)
+      for (Warp& warp : block->warps)
+        if (!warp.finished()) ran += warp.run(friendly_slice);
+    return ran;
+  }
+  std::vector<Warp*> order;
+  for (auto& block : blocks)
+    for (Warp& warp : block->warps)
+      if (!warp.finished()) order.push_back(&warp);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(static_cast<u32>(i))]);
+  // Adversarial: a few warps run far ahead while the others stand.
+  const bool stampede = mode == Mode::adversarial && random.chance(2);
+  if (stampede) order.resize(std::min<std::size_t>(order.size(), 1 + random.below(2)));
+  for (Warp* warp : order) {
+    ran += warp->run(stampede ? 4096 : 1 + random.below(64));
+    if (async.pump(*this)) ++ran;
+  }
+  if (ran == 0 && stampede)  // those that stand may be able to go
+    for (auto& block : blocks)
+      for (Warp& warp : block->warps)
+        if (!warp.finished()) ran += warp.run(1 + random.below(64));
+  return ran;
+}
+
+void Cluster::count(u64 ran) {
+  instructions += ran;
+  const u64 limit = run->options.max_instructions;
+  if (limit != 0 && run->instructions.load(std::memory_order_relaxed) + instructions > limit)
+    throw Error(ErrorCode::execution,
+                fmt::format("stopped: the kernel ran more than {} warp instructions (max_instructions)\n{}", limit,
+                            list_waiting(*this)));
+}
+
+bool Cluster::advance(u64 budget) {
+  u64 used = 0;
+  u64 spun = 0, seen = advances;
+  bool live = true;
+  while (live && used < budget && spun < spin_instructions) {
+    const u64 ran = run_round();
+    const bool moved = async.pump(*this);
+    live = std::any_of(blocks.begin(), blocks.end(), [](const auto& b) { return !b->finished(); }) || !async.empty();
+    used += ran;
+    spun = advances == seen ? spun + ran : 0;
+    seen = advances;
+    count(ran);
+    if (live && ran == 0 && !moved) unblock();
+    if (run->stop.load(std::memory_order_relaxed)) return true;
+  }
+  run->instructions.fetch_add(instructions, std::memory_order_relaxed);
+  instructions = 0;
+  return !live;
+}
+
+// No part of any warp can run. Work in flight goes on; else waits that may answer "not yet" do; else nothing ever will.
+void Cluster::unblock() {
+  if (async.force(*this)) return;
+  bool can = false;
+  for (auto& block : blocks)
+    for (Warp& warp : block->warps)
+      for (Part& part : warp.parts())
+        if (part.wait.kind == WaitKind::pause || part.wait.may_give_up) {
+          part.wait.until = 0;
+          can = true;
+        }
+  idle_times = events == idle_events ? idle_times + 1 : 0;
+  idle_events = events;
+  if (!can || idle_times > idle_limit)
+    throw Error(ErrorCode::execution, fmt::format("deadlock: no warp of {} can go on, and nothing is in flight\n{}",
+                                                  describe(*this), list_waiting(*this)));
+}
+
+}  // namespace wm::vgpu

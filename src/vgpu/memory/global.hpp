@@ -1,0 +1,74 @@
+// Device memory: an address space of its own with a table of allocations. Addresses are never host pointers, and are
+// not used twice, so that an access to freed memory is recognised.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vgpu/machine/op.hpp"
+
+namespace wm::vgpu {
+
+// A run of device addresses and the host bytes behind it.
+struct Region {
+  u64 address = 0;
+  u64 bytes = 0;
+  std::byte* host = nullptr;
+  bool read_only = false;  // .const variables
+
+  bool holds(u64 first, u64 count) const { return first - address < bytes && count <= bytes - (first - address); }
+};
+
+struct Allocation : Region {
+  std::string name;  // of a module's variable; empty for the caller's memory
+};
+
+class Memory {
+ public:
+  explicit Memory(u64 capacity) : capacity_(capacity) {}
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // Zero-filled, aligned to 512 bytes. Throws out_of_memory.
+  u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
+  void free(u64 address) noexcept;
+
+  // The live allocation that holds `address`, or an empty region.
+  Region find(u64 address) const;
+  // The host bytes of a range that must lie in one allocation; throws invalid_argument with `what` and the reason.
+  std::byte* at(u64 address, u64 bytes, const char* what) const;
+  // Why an access is wrong: "8 bytes at 0x... are 4 bytes past the end of ...".
+  std::string explain(u64 address, u64 bytes) const;
+
+  // While any of these lives, freed memory keeps its host bytes: a kernel that is running may hold on to them.
+  class Use {
+   public:
+    explicit Use(Memory& memory);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Memory& memory_;
+  };
+
+ private:
+  const Allocation* locate(u64 address) const;  // the last allocation at or below `address`
+  static void release(const Allocation& allocation);
+
+  mutable std::shared_mutex mutex_;
+  std::vector<Allocation> live_;   // by address
+  std::vector<Allocation> freed_;  // by address, the most recent ones; for messages
+  std::vector<Allocation> dying_;  // freed while in use
+  u64 capacity_ = 0, used_ = 0;
+  u64 next_ = 0;
+  int uses_ = 0;
+};
+
+}  // namespace wm::vgpu

@@ -1,0 +1,24 @@
+// Where the state spaces lie in the generic address space.
+#pragma once
+
+#include "vgpu/machine/op.hpp"
+
+namespace wm::vgpu {
+
+// Device memory grows upwards from global_begin; the windows lie above all of it. A block's shared addresses carry its
+// rank in the cluster in bits 24 and up, so the shared window is 16 MB a block, block after block.
+inline constexpr u64 global_begin = 0x0000'0100'0000'0000;
+inline constexpr u64 global_end = 0x0000'7000'0000'0000;
+inline constexpr u64 window_bytes = u64{1} << 32;
+inline constexpr u64 function_window = 0x0000'7b00'0000'0000;  // code addresses: 16 bytes a function
+inline constexpr u64 param_window = 0x0000'7c00'0000'0000;     // the kernel's parameters
+inline constexpr u64 local_window = 0x0000'7d00'0000'0000;
+inline constexpr u64 shared_window = 0x0000'7e00'0000'0000;
+
+inline constexpr u32 shared_rank_shift = 24;
+inline constexpr u32 shared_offset_mask = (1u << shared_rank_shift) - 1;
+inline constexpr u32 shared_reserved = 0x400;  // the first variable of a block lies here, as on the chip
+
+inline bool in_window(u64 address, u64 window) { return address - window < window_bytes; }
+
+}  // namespace wm::vgpu
