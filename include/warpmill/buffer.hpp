@@ -29,6 +29,7 @@ struct View {
        std::vector<std::int64_t> strides = {});
   std::int64_t elements() const;   // the product of the shape
   std::size_t span_bytes() const;  // from the first to one past the last element reached
+  View transposed() const;         // the last two dimensions exchanged; the same elements
 };
 
 class Buffer {

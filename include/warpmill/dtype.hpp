@@ -1,10 +1,12 @@
-// Element types, as values (DType) and as host scalars (bf16, f16, e4m3, e5m2).
+// Element types, as values (DType) and as host scalars (float, bf16, e4m3, ...).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+
+#include "warpmill/shared_types.h"
 
 namespace wm {
 
@@ -14,33 +16,6 @@ std::size_t size_of(DType dtype);              // bytes an element
 std::string_view name_of(DType dtype);         // "bf16"
 DType dtype_from_name(std::string_view name);  // throws invalid_argument and lists the names
 bool is_floating(DType dtype);
-
-// Host scalars that only store bits: arithmetic is done in float. Conversion rounds to nearest even;
-// e4m3 and e5m2 saturate to the largest finite value, as cvt.rn.satfinite does.
-struct bf16 {
-  std::uint16_t bits = 0;
-  bf16() = default;
-  explicit bf16(float value);
-  explicit operator float() const;
-};
-struct f16 {
-  std::uint16_t bits = 0;
-  f16() = default;
-  explicit f16(float value);
-  explicit operator float() const;
-};
-struct e4m3 {
-  std::uint8_t bits = 0;
-  e4m3() = default;
-  explicit e4m3(float value);
-  explicit operator float() const;
-};
-struct e5m2 {
-  std::uint8_t bits = 0;
-  e5m2() = default;
-  explicit e5m2(float value);
-  explicit operator float() const;
-};
 
 // dtype_of<float> == DType::f32; a type with no DType does not compile.
 template <class T>

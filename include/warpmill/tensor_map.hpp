@@ -1,9 +1,9 @@
 // Tensor maps: what the copy engine (TMA) needs to know of a tensor, checked rule by rule before it is encoded.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +12,13 @@
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/dtype.hpp"
+#include "warpmill/shared_types.h"
 
 namespace wm {
 
-// The encoded map, opaque: the driver's form on a GPU, Warpmill's own on the virtual device. Pass it to a kernel by
-// value (`const __grid_constant__`), or keep it in global memory at a multiple of 128 bytes.
-struct alignas(64) TensorMap {
-  std::array<std::byte, 128> bytes{};
-  bool operator==(const TensorMap&) const = default;
-};
+// The encoded map: the driver's form on a GPU, Warpmill's own on the virtual device. (TensorMap is a shared type.)
+inline std::span<const std::byte, 128> bytes_of(const TensorMap& map) { return std::as_bytes(std::span(map.bytes)); }
+inline std::span<std::byte, 128> bytes_of(TensorMap& map) { return std::as_writable_bytes(std::span(map.bytes)); }
 
 // What the engine takes an element for. It decides the size, the fill of out-of-bounds elements, the arithmetic of
 // reductions, and for the tf32 and ftz types a conversion on the way. The last three pack sixteen small values into 8,

@@ -1,6 +1,8 @@
 // The words device code is written in: integers by width, storage types of the small floats, addresses by window.
 #pragma once
 
+#include "warpmill/shared_types.h"
+
 // Every wrapper is inlined: its operands are registers and immediates of the caller.
 #define WM_DEVICE __device__ __forceinline__
 
@@ -17,19 +19,6 @@ using i64 = long long;
 using f32 = float;
 using f64 = double;
 
-// Bits only: conversions and arithmetic are the kernel's business.
-struct bf16 {
-  u16 bits;
-};
-struct f16 {
-  u16 bits;
-};
-struct e4m3 {
-  u8 bits;
-};
-struct e5m2 {
-  u8 bits;
-};
 // A float whose low 13 mantissa bits the tensor core ignores.
 struct tf32 {
   u32 bits;
@@ -78,10 +67,5 @@ struct ClusterAddress {
 };
 
 WM_DEVICE u64 global_address(const void* pointer) { return __cvta_generic_to_global(pointer); }
-
-// A tensor map as the driver (or the virtual device) encoded it. In a kernel: `const __grid_constant__ TensorMap map`.
-struct alignas(128) TensorMap {
-  u64 words[16];
-};
 
 }  // namespace wm

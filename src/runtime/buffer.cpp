@@ -98,6 +98,15 @@ std::size_t View::span_bytes() const {
   return static_cast<std::size_t>(bytes);
 }
 
+View View::transposed() const {
+  if (shape.size() < 2)
+    refuse(fmt::format("{}: only a view of two or more dimensions can be transposed", describe(dtype, shape, strides)));
+  View view = *this;
+  std::swap(view.shape.end()[-1], view.shape.end()[-2]);
+  std::swap(view.strides.end()[-1], view.strides.end()[-2]);
+  return view;
+}
+
 Buffer::Buffer(const Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {
   if (bytes > 0) address_ = device.backend().allocate(bytes);
 }

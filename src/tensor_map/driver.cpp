@@ -43,7 +43,7 @@ CUresult ask_driver(const DriverFunctions& driver, const TensorMapSpec& spec, Te
           : driver.encode_im2col(&encoded, element, fields.rank, address, dims, strides, fields.lower.data(),
                                  fields.upper.data(), fields.channels, fields.pixels, fields.element_strides.data(),
                                  interleave, swizzle, promotion, fill);
-  if (result == CUDA_SUCCESS) std::memcpy(map.bytes.data(), &encoded, sizeof(encoded));
+  if (result == CUDA_SUCCESS) std::memcpy(map.bytes, &encoded, sizeof(encoded));
   return result;
 }
 

@@ -116,7 +116,7 @@ TensorMap encode_virtual(const TensorMapSpec& spec) {
   packed.channels = saturate<std::uint16_t>(fields.channels);
   packed.pixels = saturate<std::uint16_t>(fields.pixels);
   TensorMap map;
-  std::memcpy(map.bytes.data(), &packed, sizeof(packed));
+  std::memcpy(map.bytes, &packed, sizeof(packed));
   return map;
 }
 

@@ -17,6 +17,14 @@ const Device& device() {
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
+TEST(View, TransposedNamesTheSameElements) {
+  const View view = View(device(), 0x1000, DType::f32, {2, 4, 3}).transposed();
+  EXPECT_EQ(view.shape, (std::vector<std::int64_t>{2, 3, 4}));
+  EXPECT_EQ(view.strides, (std::vector<std::int64_t>{12, 1, 3}));
+  EXPECT_EQ(view.span_bytes(), 96u);
+  EXPECT_THROW(View(device(), 0x1000, DType::f32, {4}).transposed(), Error);
+}
+
 TEST(View, IsDenseAndRowMajorByDefault) {
   const View view(device(), 0x1000, DType::bf16, {4, 3, 5});
   EXPECT_EQ(view.strides, (std::vector<std::int64_t>{15, 5, 1}));

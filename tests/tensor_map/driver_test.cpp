@@ -80,7 +80,7 @@ TEST(TensorMapDriver, GetsTheInnermostDimensionFirst) {
                      .element_strides = {1, 2, 1},
                      .box = {1, 2, 32}};
   const TensorMap map = tensor_map::encode_with_driver(driver, spec);
-  EXPECT_EQ(map.bytes[0], std::byte{42});
+  EXPECT_EQ(map.bytes[0], 42);
   EXPECT_EQ(asked.type, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
   EXPECT_EQ(asked.dims, (std::vector<cuuint64_t>{64, 3, 2}));
   EXPECT_EQ(asked.strides, (std::vector<cuuint64_t>{256, 1024}));

@@ -155,8 +155,7 @@ class Chip {
     out.resize(shared.size() + 4);
     cuda_.call("cuMemcpyHtoD_v2", &cuMemcpyHtoD, out_, static_cast<const void*>(out.data()), out.size());
     std::uint64_t out_address = out_;
-    auto bytes = static_cast<std::uint32_t>(tile_bytes(copy.map));
-    std::uint32_t tile = copy.tile, words = static_cast<std::uint32_t>(shared.size() / 4);
+    std::uint32_t bytes = tile_bytes(copy.map), tile = copy.tile, words = static_cast<std::uint32_t>(shared.size() / 4);
     auto at = copy.coordinates.at;
     std::array<std::uint32_t, 3> offsets{};
     std::copy(copy.coordinates.offsets.begin(), copy.coordinates.offsets.end(), offsets.begin());
@@ -186,7 +185,7 @@ class Chip {
 // ---- comparison
 
 struct Difference {
-  std::uint64_t size;  // of the tile: the smallest are shown
+  std::uint32_t size;  // of the tile: the smallest are shown
   std::string text;
 };
 

@@ -21,7 +21,7 @@ struct RandomCopy {
 inline RandomCopy random_copy(Random& random, const TensorMapSpec& spec, std::uint64_t memory) {
   RandomCopy copy{spec, {}, {}, 0};
   copy.spec.address = memory + 32 * static_cast<std::uint64_t>(between(random, 0, 8));
-  copy.map = tensor_map::decode_virtual(tensor_map::encode_virtual(copy.spec).bytes);
+  copy.map = tensor_map::decode_virtual(bytes_of(tensor_map::encode_virtual(copy.spec)));
   const tensor_map::Fields& map = copy.map;
   auto& at = copy.coordinates.at;
   for (std::uint32_t i = 0; i < map.rank; ++i)

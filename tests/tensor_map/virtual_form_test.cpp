@@ -27,7 +27,7 @@ TEST(VirtualForm, KeepsEveryField) {
     spec.address = 32 * static_cast<std::uint64_t>(between(random, 0, 1 << 30));
     if (spec.element_strides.empty()) spec.element_strides.assign(spec.rank(), 1);
     ASSERT_FALSE(first_refusal(spec, {9, 0, true})) << spec.describe();
-    ASSERT_EQ(to_spec(decode_virtual(encode_virtual(spec).bytes)), spec) << spec.describe();
+    ASSERT_EQ(to_spec(decode_virtual(bytes_of(encode_virtual(spec)))), spec) << spec.describe();
   }
 }
 
@@ -37,15 +37,15 @@ TEST(VirtualForm, KeepsBlackwellsChoices) {
   for (int i = 0; i <= static_cast<int>(Swizzle::b128_atom64); ++i) {
     spec.swizzle = static_cast<Swizzle>(i);
     spec.box[1] = 16;
-    EXPECT_EQ(to_spec(decode_virtual(encode_virtual(spec).bytes)), spec);
+    EXPECT_EQ(to_spec(decode_virtual(bytes_of(encode_virtual(spec)))), spec);
   }
 }
 
 TEST(VirtualForm, ForeignBytesAreNoMap) {
   TensorMap map;
-  EXPECT_THROW(decode_virtual(map.bytes), Error);
-  map.bytes.fill(std::byte{0xff});
-  EXPECT_THROW(decode_virtual(map.bytes), Error);
+  EXPECT_THROW(decode_virtual(bytes_of(map)), Error);
+  std::ranges::fill(bytes_of(map), std::byte{0xff});
+  EXPECT_THROW(decode_virtual(bytes_of(map)), Error);
 }
 
 // Whatever the bytes are, a map is refused with an error or is one that the copy engine can walk.
@@ -57,9 +57,9 @@ TEST(VirtualForm, DamageIsRefusedOrHarmless) {
     spec.address = 0x10000;
     TensorMap map = encode_virtual(spec);
     for (std::int64_t i = between(random, 1, 3); i > 0; --i)
-      map.bytes[static_cast<std::size_t>(between(random, 4, 127))] = static_cast<std::byte>(random());
+      map.bytes[between(random, 4, 127)] = static_cast<unsigned char>(random());
     try {
-      const Fields fields = decode_virtual(map.bytes);
+      const Fields fields = decode_virtual(bytes_of(map));
       std::uint64_t bytes = 0;
       if (bits_of(fields.element) >= 8 && vgpu::copy::tile_bytes(fields) < (1 << 20))
         vgpu::copy::for_each_run(fields, {}, [&](const vgpu::copy::Run& run) { bytes += run.bytes; });
@@ -75,7 +75,7 @@ TEST(VirtualForm, DamageIsRefusedOrHarmless) {
 TEST(TensormapReplace, ChangesEachFieldAsPtxNumbersIt) {
   TensorMap map = encode_virtual(matrix());
   const auto change = [&](std::string_view field, std::uint32_t ordinal, std::uint64_t value) {
-    tensor_map::replace(map.bytes, replaceable_from_name(field), ordinal, value);
+    tensor_map::replace(bytes_of(map), replaceable_from_name(field), ordinal, value);
   };
   change("rank", 0, 2);  // three dimensions
   change("global_address", 0, 0x20000);
@@ -103,7 +103,7 @@ TEST(TensormapReplace, ChangesEachFieldAsPtxNumbersIt) {
                                .swizzle = Swizzle::b128_atom32,
                                .fill = OutOfBounds::nan,
                                .box = {1, 4, 32}};
-  EXPECT_EQ(to_spec(decode_virtual(map.bytes)), expected);
+  EXPECT_EQ(to_spec(decode_virtual(bytes_of(map))), expected);
   const std::pair<std::uint64_t, MapElement> numbers[] = {
       {0, MapElement::u8},    {1, MapElement::u16},   {2, MapElement::u32},
       {3, MapElement::i32},   {6, MapElement::f16},   {7, MapElement::f32},
@@ -113,7 +113,7 @@ TEST(TensormapReplace, ChangesEachFieldAsPtxNumbersIt) {
   change("swizzle_atomicity", 0, 0);
   for (const auto& [number, element] : numbers) {
     change("elemtype", 0, number);
-    EXPECT_EQ(decode_virtual(map.bytes).element, element) << number;
+    EXPECT_EQ(decode_virtual(bytes_of(map)).element, element) << number;
   }
 }
 
@@ -129,18 +129,18 @@ TEST(TensormapReplace, AWrongValueIsFoundWhenTheMapIsUsed) {
         Wrong{"element_stride", 1, 256 + 1}, Wrong{"swizzle_mode", 0, 1}, Wrong{"rank", 0, 4},
         Wrong{"swizzle_atomicity", 0, 1}}) {
     TensorMap map = encode_virtual(matrix());
-    tensor_map::replace(map.bytes, replaceable_from_name(wrong.field), wrong.ordinal, wrong.value);
-    EXPECT_THROW(decode_virtual(map.bytes), Error) << wrong.field;
+    tensor_map::replace(bytes_of(map), replaceable_from_name(wrong.field), wrong.ordinal, wrong.value);
+    EXPECT_THROW(decode_virtual(bytes_of(map)), Error) << wrong.field;
   }
 }
 
 TEST(TensormapReplace, WhatCannotBeIsRefusedAtOnce) {
   TensorMap map = encode_virtual(matrix());
-  EXPECT_THROW(tensor_map::replace(map.bytes, Replaceable::rank, 0, 5), Error);
-  EXPECT_THROW(tensor_map::replace(map.bytes, Replaceable::elemtype, 0, 16), Error);
-  EXPECT_THROW(tensor_map::replace(map.bytes, Replaceable::box_dim, 5, 1), Error);
-  EXPECT_THROW(tensor_map::replace(map.bytes, Replaceable::global_stride, 4, 16), Error);
+  EXPECT_THROW(tensor_map::replace(bytes_of(map), Replaceable::rank, 0, 5), Error);
+  EXPECT_THROW(tensor_map::replace(bytes_of(map), Replaceable::elemtype, 0, 16), Error);
+  EXPECT_THROW(tensor_map::replace(bytes_of(map), Replaceable::box_dim, 5, 1), Error);
+  EXPECT_THROW(tensor_map::replace(bytes_of(map), Replaceable::global_stride, 4, 16), Error);
   EXPECT_THROW(replaceable_from_name("swizzle"), Error);
   TensorMap none;
-  EXPECT_THROW(tensor_map::replace(none.bytes, Replaceable::rank, 0, 1), Error);
+  EXPECT_THROW(tensor_map::replace(bytes_of(none), Replaceable::rank, 0, 1), Error);
 }

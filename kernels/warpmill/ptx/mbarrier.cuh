@@ -115,10 +115,18 @@ WM_DEVICE void complete_tx(SharedAddress barrier, u32 bytes) {
 
 // The same on a barrier of any block of the cluster (sm_90). No state comes back from another block's barrier.
 
-// mbarrier.arrive.release.cluster.shared::cluster. Releases this thread's earlier accesses to the cluster.
+// mbarrier.arrive.release.<scope>.shared::cluster. At cluster scope it releases this thread's earlier accesses to the
+// cluster, and takes most of a microsecond for it. Block scope is enough, and costs nothing, where the other block's
+// waiter reads nothing that this thread wrote: a stage handed back after its wgmma are done.
+template <Scope scope = Scope::cluster>
 WM_DEVICE void arrive_remote(ClusterAddress barrier, u32 count = 1) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
-               : "memory");
+  static_assert(scope == Scope::block || scope == Scope::cluster, "an mbarrier arrival releases at block or cluster scope");
+  if constexpr (scope == Scope::block)
+    asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
+                 : "memory");
+  else
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
+                 : "memory");
 }
 
 // mbarrier.arrive_drop.release.cluster.shared::cluster.

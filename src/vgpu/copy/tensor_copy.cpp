@@ -24,7 +24,7 @@ void check_tile(const SharedMemory& shared, std::uint32_t tile, const Fields& ma
         ErrorCode::execution,
         fmt::format("a tensor copy has its tile at shared address 0x{:x}, which is not a multiple of 128", tile));
   const std::uint64_t end = std::uint64_t{shared.first} + shared.bytes.size();
-  const std::uint64_t bytes = tile_bytes(map);
+  const std::uint32_t bytes = tile_bytes(map);
   if (tile < shared.first || tile > end || bytes > end - tile) outside_shared(shared, tile, bytes);
 }
 

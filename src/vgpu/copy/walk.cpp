@@ -1,6 +1,7 @@
 // How a map and coordinates become the levels of a walk.
 #include "vgpu/copy/walk.hpp"
 
+#include <limits>
 #include <string>
 
 #include "warpmill/error.hpp"
@@ -67,12 +68,14 @@ Route route(const Fields& map, const Coordinates& coordinates) {
 
 }  // namespace detail
 
-std::uint64_t tile_bytes(const Fields& map) {
+std::uint32_t tile_bytes(const Fields& map) {
   const detail::Route route = detail::route(map, {});
-  std::uint64_t bytes = route.line.bytes();
-  if (map.mode == MapMode::im2col) return bytes * route.slices.count * map.pixels;
-  for (int i = 0; i < route.levels; ++i) bytes *= route.level[i].count;
-  return bytes;
+  std::uint64_t bytes = route.line.bytes();  // at most 2^11, times 256 or 1024 a level: no overflow
+  if (map.mode == MapMode::im2col)
+    bytes *= std::uint64_t{route.slices.count} * map.pixels;
+  else
+    for (int i = 0; i < route.levels; ++i) bytes *= route.level[i].count;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
 }
 
 }  // namespace wm::vgpu::copy

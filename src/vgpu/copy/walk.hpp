@@ -26,8 +26,8 @@ struct Run {
 };
 
 // Bytes of the tile, which is also what a load's mbarrier counts: parts outside the tensor count like the others. A
-// legal map may describe far more than shared memory holds: compare before walking.
-std::uint64_t tile_bytes(const Fields& map);
+// legal map may describe far more than shared memory holds (then the most a number can say): compare before walking.
+std::uint32_t tile_bytes(const Fields& map);
 
 namespace detail {
 

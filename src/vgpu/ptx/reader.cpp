@@ -172,6 +172,7 @@ class ModuleReader {
     lines_.begin_function();
     lexer_.take_names();
     BodyReader body(surroundings, function);
+    if (lexer_.accept_dotted("attribute")) skip_attribute(lexer_);
     if (!entry && lexer_.peek().is('(')) read_parameters(body, function.results);
     const Token name = lexer_.expect_word("a function's name");
     function.name = name.text;

@@ -25,15 +25,6 @@ std::uint32_t read_alignment(Lexer& lexer) {
   return alignment;
 }
 
-void skip_attribute(Lexer& lexer) {
-  lexer.expect('(', "after '.attribute'");
-  for (int depth = 1; depth > 0;) {
-    if (lexer.peek().kind == TokenKind::end) lexer.fail_expected("')' to close '.attribute('");
-    const Token token = lexer.take();
-    depth += token.is('(') - token.is(')');
-  }
-}
-
 bool is_opaque(std::string_view type) { return type == "texref" || type == "samplerref" || type == "surfref"; }
 
 }  // namespace
@@ -45,6 +36,15 @@ Space space_named(std::string_view directive) {
   if (directive == "const") return Space::constant;
   if (directive == "param") return Space::param;
   return Space::none;
+}
+
+void skip_attribute(Lexer& lexer) {
+  lexer.expect('(', "after '.attribute'");
+  for (int depth = 1; depth > 0;) {
+    if (lexer.peek().kind == TokenKind::end) lexer.fail_expected("')' to close '.attribute('");
+    const Token token = lexer.take();
+    depth += token.is('(') - token.is(')');
+  }
 }
 
 Qualifiers read_qualifiers(Lexer& lexer) {

@@ -22,6 +22,8 @@ struct Qualifiers {
 Space space_named(std::string_view directive);
 
 Qualifiers read_qualifiers(Lexer& lexer);
+// `(.managed)` and the like, after '.attribute': they change nothing here.
+void skip_attribute(Lexer& lexer);
 
 class VariableReader {
  public:

@@ -25,6 +25,7 @@ __global__ void mbarriers(u32* out) {
   const ClusterAddress remote = cluster::map(SharedAddress(&barrier), 1);
   mbarrier::arrive_remote(remote);
   mbarrier::arrive_remote(remote, 2);
+  mbarrier::arrive_remote<Scope::block>(remote);
   mbarrier::arrive_drop_remote(remote);
   mbarrier::arrive_expect_tx_remote(remote, 128);
   mbarrier::arrive_drop_expect_tx_remote(remote, 128);

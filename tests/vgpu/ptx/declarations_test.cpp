@@ -194,7 +194,7 @@ TEST(PtxFunctions, AKernelsHead) {
 TEST(PtxFunctions, DeclarationsDeviceFunctionsAndRecursion) {
   const Module module = read_module(
       ".extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 list);\n"
-      ".func (.param .b32 r) f (.param .b32 x);\n"
+      ".func .attribute(.unified(1, 2)) (.param .b32 r) f (.param .b32 x);\n"
       ".func (.param .b32 r) f (.param .b32 x)\n.noreturn\n{ call (r), f, (x); ret; }\n"
       ".func g (.reg .b32 a) { .reg .b32 b; mov.b32 b, a; }\n");
   ASSERT_EQ(module.functions.size(), 3u);

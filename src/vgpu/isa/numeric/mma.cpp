@@ -38,8 +38,6 @@ void mma(const MmaShape& shape, Rows d, ConstRows a, ConstRows b, ConstRows c) {
   alignas(64) float panel_a[32 * spread_row];
   alignas(64) float panel_b[32 * 8];
   alignas(64) float scratch[4 * lanes];
-  // Where there are only eight rows (m8n8k16), the other eight are zeros and their sums go nowhere.
-  const bool small = shape.m == 8;
   std::array<const std::uint32_t*, 4> rows{};
   for (std::size_t r = 0; r < a.size(); ++r) rows[r] = a[r];
   std::array<const std::uint32_t*, 2> columns{};
@@ -48,14 +46,18 @@ void mma(const MmaShape& shape, Rows d, ConstRows a, ConstRows b, ConstRows c) {
     widen_rows(shape.a, rows_from_registers(rows, half), shape.k, false, panel_a + half * 32, spread_row);
   widen_columns(shape.b, columns_from_registers(columns), shape.k, panel_b);
 
+  // Where there are only eight rows (m8n8k16), the other eight are zeros and their sums go nowhere.
   std::uint32_t nowhere[2][lanes] = {};
   std::array<std::uint32_t*, 4> sums{nullptr, nullptr, nowhere[0], nowhere[1]};
   for (std::size_t r = 0; r < d.size(); ++r) {
     sums[r] = d[r];
     if (d[r] != c[r]) std::memmove(d[r], c[r], row_bytes);
   }
-  if (shape.d == Sum::f16 && small) sums[1] = nowhere[0];
-  multiply_fragments({shape.d, shape.saturate, true}, panel_a, panel_b, shape.k, 1, sums.data(), scratch);
+  const Accumulation how{shape.d, shape.saturate, true};
+  if (shape.as_chip && shape.d != Sum::s32)
+    multiply_as_chip(*shape.as_chip, shape.a, shape.b, how, panel_a, panel_b, shape.k, 1, sums.data());
+  else
+    multiply_fragments(how, panel_a, panel_b, shape.k, 1, sums.data(), scratch);
 }
 
 std::string QuadMmaShape::refusal() const {

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
-#include "vgpu/isa/numeric/fragment.hpp"
+#include "vgpu/isa/numeric/chip_sum.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -18,7 +19,8 @@ struct MmaShape {
   int m = 16, n = 8, k = 16;
   Element a = Element::f16, b = Element::f16;
   Sum c = Sum::f32, d = Sum::f32;
-  bool saturate = false;  // .satfinite of integers
+  bool saturate = false;                // .satfinite of integers
+  std::optional<ChipSum> as_chip = {};  // a chip's bits (hopper_mma_sum, ampere_mma_sum) rather than fast ones
 
   std::string refusal() const;  // why there is no such mma; empty where there is
   // Registers a thread, each a row.

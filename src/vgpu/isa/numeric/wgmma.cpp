@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/isa/numeric/chip_sum.hpp"
+
 namespace wm::vgpu::numeric {
 
 std::string WgmmaShape::refusal() const {
@@ -131,8 +133,11 @@ std::optional<OutOfWindow> wgmma(const WgmmaShape& shape, std::span<const WgmmaS
       std::array<std::uint32_t*, 128> rows{};
       for (std::size_t r = 0; r < static_cast<std::size_t>(shape.registers()); ++r) rows[r] = row(r);
       const float* a = panels.a.get() + warp * static_cast<std::size_t>(k) * spread_row;
-      multiply_fragments({shape.sum, shape.saturate, steps[0].accumulate}, a, panels.b.get(), k, groups, rows.data(),
-                         panels.sums.get());
+      const Accumulation how{shape.sum, shape.saturate, steps[0].accumulate};
+      if (shape.as_chip && shape.sum != Sum::s32)
+        multiply_as_chip(wgmma_sum(shape.a), shape.a, shape.b, how, a, panels.b.get(), k, groups, rows.data());
+      else
+        multiply_fragments(how, a, panels.b.get(), k, groups, rows.data(), panels.sums.get());
     }
     steps = steps.subspan(count);
   }

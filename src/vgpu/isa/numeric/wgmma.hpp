@@ -1,9 +1,10 @@
 // wgmma: a warpgroup's product D (64 x n) = A (64 x k) * B (k x n) + D, operands in shared memory as their descriptors
 // say, accumulators as the registers of four warps.
 //
-// Products are exact. Sums are f32 fused multiply-adds in order of k, so a result differs from the true one by at most
-// k * 2^-24 * sum |a * b| a product of k, plus 2^-24 of the running sum a step. The chip adds the products of one step
-// after cutting them to a common exponent; golden vectors bound the distance. Integers are exact.
+// Products are exact. Sums are f32 fused multiply-adds in order of k, each within 2^-24 of the running sum: with S the
+// sum of all |a * b| and |d|, a result differs from the true one by at most k * 2^-24 * S. The chip's own sums differ
+// from it by up to (k / 8) * 2^-22 * S, those of 8-bit floats by 2^-12 * S a step; WgmmaShape::as_chip gives exactly
+// them, some hundred times slower. Integers are exact.
 #pragma once
 
 #include <array>
@@ -23,6 +24,7 @@ struct WgmmaShape {
   Element a = Element::bf16, b = Element::bf16;
   Sum sum = Sum::f32;
   bool saturate = false;  // .satfinite of integers
+  bool as_chip = false;   // the chip's bits (chip_sum.hpp) rather than fast ones
 
   int k() const { return slice_elements(a); }
   int registers() const { return sum == Sum::f16 ? n / 4 : n / 2; }  // of D, a thread

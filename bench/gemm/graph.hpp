@@ -1,0 +1,23 @@
+// Work captured once and replayed: launches without their host cost.
+#pragma once
+
+#include <functional>
+
+#include "warpmill/device.hpp"
+
+namespace wm::bench {
+
+class Graph {
+ public:
+  // Captures what `work` puts into `stream`.
+  Graph(const Stream& stream, const std::function<void()>& work);
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  void replay(const Stream& stream) const;
+
+ private:
+  void* executable_ = nullptr;  // CUgraphExec
+};
+
+}  // namespace wm::bench

@@ -1,0 +1,19 @@
+// Roles: the warpgroups of a block take different work, and the registers follow the work.
+#pragma once
+
+#include "warpmill/ptx/registers.cuh"
+#include "warpmill/types.cuh"
+
+namespace wm {
+
+inline constexpr u32 warpgroup_threads = 128;
+
+// Which warpgroup of the block this thread is in. The shuffle tells the compiler that the whole warp agrees.
+WM_DEVICE u32 warpgroup() { return __shfl_sync(0xffffffffu, threadIdx.x / warpgroup_threads, 0); }
+WM_DEVICE u32 warp_of_warpgroup() { return __shfl_sync(0xffffffffu, threadIdx.x % warpgroup_threads / 32, 0); }
+WM_DEVICE u32 thread_of_warpgroup() { return threadIdx.x % warpgroup_threads; }
+
+// The named barriers of a kernel's roles. 0 is the whole block's.
+enum class NamedBarrier : u32 { block = 0, first_multiply_group = 1 };
+
+}  // namespace wm

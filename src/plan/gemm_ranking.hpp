@@ -1,0 +1,48 @@
+// Which plan for which GEMM: candidates, an estimate of each one's time, and the arithmetic behind it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "warpmill/gemm/plan.h"
+
+namespace wm::plan {
+
+struct GemmShape {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+// What the estimate knows of a chip; measured on an H200 (docs/gemm.md).
+struct ChipRates {
+  int multiprocessors = 132;
+  double tensor_flops = 858e12;  // all tensor cores together, random data
+  double memory_bytes = 4.4e12;  // a second, device memory
+  double l2_bytes = 14e12;       // a second, L2 to shared memory, all multiprocessors together
+  double launch_seconds = 2.5e-6;
+};
+
+struct GemmEstimate {
+  GemmPlan plan;
+  TileSchedule schedule{};
+  std::int64_t tiles = 0;  // of the output, in cluster tiles
+  int clusters = 0;        // that run at once
+  std::int64_t waves = 0;
+  double step_seconds = 0;    // one stage of one tile: the slower of the tensor cores and L2
+  double tile_seconds = 0;    // a wave: its steps, filling the ring, storing the sums
+  double memory_seconds = 0;  // the least traffic of device memory
+  double seconds = 0;         // the estimate
+};
+
+// The blocks of `plan` that run at once: clusters of more than two do not fill the chip's last multiprocessors.
+int resident_clusters(const GemmPlan& plan, int multiprocessors);
+
+GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
+
+// Every plan that is shipped, the best for `shape` first.
+std::vector<GemmEstimate> rank(const GemmShape& shape, const ChipRates& rates);
+
+// The plans themselves, each valid.
+std::vector<GemmPlan> candidate_plans();
+
+}  // namespace wm::plan
