@@ -17,6 +17,8 @@ struct Architecture {
   int number() const { return major * 10 + minor; }  // 90
   // Whether code compiled for `code` runs on a chip of this architecture.
   bool runs(const Architecture& code) const;
+  // Whether PTX for `target` does: it is compiled for the chip when loaded, so every plain architecture up to this one.
+  bool runs_ptx(const Architecture& target) const;
   auto operator<=>(const Architecture&) const = default;
 };
 

@@ -37,4 +37,8 @@ bool Architecture::runs(const Architecture& code) const {
   return major == code.major && minor >= code.minor;
 }
 
+bool Architecture::runs_ptx(const Architecture& target) const {
+  return target.specific ? runs(target) : number() >= target.number();
+}
+
 }  // namespace wm

@@ -26,3 +26,11 @@ TEST(Architecture, RunsCodeOfItsOwnFamilyOnly) {
   EXPECT_TRUE(Architecture::parse("sm_86").runs(Architecture::parse("sm_80")));
   EXPECT_FALSE(Architecture::parse("sm_80").runs(Architecture::parse("sm_86")));
 }
+
+TEST(Architecture, RunsPtxOfEveryOlderPlainArchitecture) {
+  const auto hopper = Architecture::parse("sm_90a");
+  for (const char* target : {"sm_75", "sm_80", "sm_90", "sm_90a"})
+    EXPECT_TRUE(hopper.runs_ptx(Architecture::parse(target))) << target;
+  EXPECT_FALSE(hopper.runs_ptx(Architecture::parse("sm_100")));
+  EXPECT_FALSE(Architecture::parse("sm_100a").runs_ptx(hopper));
+}
