@@ -8,7 +8,14 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
-SETUP := scripts/setup $(if $(filter wheels,$(PRESET)),--ignore-toolkit)
+SETUP := scripts/setup
+
+# As on a machine without a toolkit: headers and NVRTC from PyPI, at build time and at run time.
+ifeq ($(PRESET),wheels)
+SETUP += --ignore-toolkit
+export WARPMILL_NVRTC := $(CURDIR)/$(BUILD)/cuda-wheels
+export CUDA_HOME :=
+endif
 
 .PHONY: help setup build demo test test-gpu bench bench-vgpu format install
 .NOTPARALLEL:

@@ -12,10 +12,16 @@ if(WARPMILL_IGNORE_TOOLKIT)
 else()
   set(cuda_folders $ENV{CUDA_HOME} /usr/local/cuda ${WARPMILL_CUDA_WHEELS})
 endif()
+function(warpmill_is_cuda_13 result folder)
+  file(STRINGS ${folder}/cuda.h version REGEX "^#define CUDA_VERSION 1[3-9]")
+  if(NOT version)
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
 find_path(WARPMILL_CUDA_INCLUDE cuda.h PATHS ${cuda_folders} PATH_SUFFIXES include NO_DEFAULT_PATH
-  DOC "folder of cuda.h")
+  VALIDATOR warpmill_is_cuda_13 DOC "folder of cuda.h")
 if(NOT WARPMILL_CUDA_INCLUDE)
-  message(FATAL_ERROR "cuda.h was not found in ${cuda_folders}. Run scripts/setup (make does), or set CUDA_HOME to a CUDA 13 toolkit.")
+  message(FATAL_ERROR "cuda.h of CUDA 13 was not found in ${cuda_folders}. Run scripts/setup (make does), or set CUDA_HOME to a CUDA 13 toolkit.")
 endif()
 
 # Flags of every target of ours.
