@@ -15,6 +15,7 @@
 #include "warpmill/architecture.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/module.hpp"
+#include "warpmill/tensor_map.hpp"
 
 namespace wm::cases {
 
@@ -71,20 +72,10 @@ struct ScalarArgument {
   std::vector<std::byte> bytes;
   ParameterKind kind = ParameterKind::unknown;
 };
-struct TensorMapArgument {  // outermost dimension first
+struct TensorMapArgument {
   std::size_t buffer = 0;
   std::uint64_t offset = 0;
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> dims;
-  std::vector<std::int64_t> strides;  // in elements; the innermost is 1
-  std::vector<std::int64_t> box;      // empty for im2col
-  std::vector<std::int64_t> element_strides;
-  std::string swizzle = "none", interleave = "none", l2_promotion = "none", fill = "zeros";
-  struct Im2col {
-    std::vector<std::int64_t> lower_corner, upper_corner;
-    std::int64_t channels = 0, pixels = 0;
-  };
-  std::optional<Im2col> im2col;
+  TensorMapSpec map;  // all but its address
 };
 struct ArgumentSpec {
   std::variant<BufferArgument, ScalarArgument, TensorMapArgument> value;

@@ -1,5 +1,5 @@
 // Fills and layouts. The generators use only integer arithmetic and the IEEE operations + - * / sqrt, so a seed gives
-// the same bits on every machine; the build keeps the compiler from fusing them.
+// the same bits on every machine; the build keeps the compiler from fusing them (-ffp-contract=off).
 #include "fill.hpp"
 
 #include <algorithm>

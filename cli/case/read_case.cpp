@@ -33,13 +33,16 @@ Dim3 dim3(const Field& field) {
   return result;
 }
 
-DType dtype(const Field& field) {
+// A name of the file as the value it stands for.
+template <class Value>
+Value named(const Field& field, Value (*from_name)(std::string_view)) {
   try {
-    return dtype_from_name(field.string());
+    return from_name(field.string());
   } catch (const Error& error) {
     field.refuse(error.what());
   }
 }
+DType dtype(const Field& field) { return named(field, dtype_from_name); }
 
 struct IntegerRange {
   std::int64_t lowest;
@@ -83,11 +86,7 @@ class Reader {
     if (!std::filesystem::exists(case_.module))
       module.refuse(fmt::format("there is no file {}", case_.module.string()));
     case_.entry = root.at("entry").string();
-    if (const auto arch = root.find("arch")) try {
-        case_.arch = Architecture::parse(arch->string());
-      } catch (const Error& error) {
-        arch->refuse(error.what());
-      }
+    if (const auto arch = root.find("arch")) case_.arch = named(*arch, Architecture::parse);
     if (const auto defines = root.find("defines")) read_defines(*defines);
     case_.launch.grid = dim3(root.at("grid"));
     case_.launch.block = dim3(root.at("block"));
@@ -267,68 +266,83 @@ class Reader {
   TensorMapArgument read_tensor_map(const Field& field) const {
     field.only({"buffer", "offset", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave",
                 "l2_promotion", "fill", "im2col"});
-    TensorMapArgument map;
+    TensorMapArgument argument;
+    TensorMapSpec& map = argument.map;
     const Field buffer = field.at("buffer");
-    map.buffer = buffer_named(buffer, buffer.string());
-    map.offset = offset(field, map.buffer);
-    const Layout& layout = case_.buffers[map.buffer].layout;
-    const auto type = field.find("dtype");
-    map.dtype = type ? dtype(*type) : layout.dtype;
-    const auto dims = field.find("dims"), strides = field.find("strides"), steps = field.find("element_strides");
-    map.dims = dims ? integers(*dims, 0) : layout.shape;
-    const std::size_t rank = map.dims.size();
-    if (strides) {
-      map.strides = integers(*strides, 0);
-      if (map.strides.size() + 1 == rank) map.strides.push_back(1);  // the innermost may be left out
-      if (map.strides.size() != rank)
-        strides->refuse("one stride a dimension is expected; the innermost, 1, may be left out");
-    } else if (dims) {
-      map.strides = make_layout(map.dtype, map.dims).strides;
-    } else {
-      map.strides = layout.strides;
-    }
-    if (!map.strides.empty() && map.strides.back() != 1)
-      (strides ? *strides : buffer).refuse("the innermost stride of a tensor map is always 1");
-    map.element_strides = steps ? integers(*steps, 0) : std::vector<std::int64_t>(rank, 1);
-    if (map.element_strides.size() != rank) steps->refuse("one element stride a dimension is expected");
+    argument.buffer = buffer_named(buffer, buffer.string());
+    argument.offset = offset(field, argument.buffer);
+    const Layout& layout = case_.buffers[argument.buffer].layout;
+    map.element = map_element(layout.dtype);
+    read_name(field, "dtype", map_element_from_name, map.element);
+    read_name(field, "swizzle", swizzle_from_name, map.swizzle);
+    read_name(field, "interleave", interleave_from_name, map.interleave);
+    read_name(field, "l2_promotion", l2_promotion_from_name, map.l2_promotion);
+    read_name(field, "fill", out_of_bounds_from_name, map.fill);
+    read_extent(field, layout, map);
     if (const auto im2col = field.find("im2col")) {
-      if (field.find("box")) field.at("box").refuse("an im2col map has no box");
-      map.im2col = read_im2col(*im2col, rank);
+      if (const auto box = field.find("box")) box->refuse("an im2col map has no box");
+      read_im2col(*im2col, map);
     } else {
       const Field box = field.at("box");
       map.box = integers(box, 0);
-      if (map.box.size() != rank)
-        box.refuse(fmt::format("the tensor has {} dimensions, the box {}", rank, map.box.size()));
+      if (map.box.size() != map.rank())
+        box.refuse(fmt::format("the tensor has {} dimensions, the box {}", map.rank(), map.box.size()));
     }
-    read_name(field, "swizzle",
-              {"none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"}, map.swizzle);
-    read_name(field, "interleave", {"none", "16B", "32B"}, map.interleave);
-    read_name(field, "l2_promotion", {"none", "64B", "128B", "256B"}, map.l2_promotion);
-    read_name(field, "fill", {"zeros", "nan"}, map.fill);
-    return map;
+    return argument;
   }
 
-  static void read_name(const Field& field, std::string_view name, std::initializer_list<std::string_view> names,
-                        std::string& result) {
-    if (const auto value = field.find(name)) result = names.begin()[value->choice(names)];
+  // Dims, strides and element strides: the buffer's own, or what the field says instead.
+  static void read_extent(const Field& field, const Layout& layout, TensorMapSpec& map) {
+    const auto dims = field.find("dims"), strides = field.find("strides"), steps = field.find("element_strides");
+    map.dims = dims ? integers(*dims, 0) : layout.shape;
+    const std::size_t rank = map.dims.size();
+    std::vector<std::int64_t> elements = layout.strides;
+    if (strides) {
+      elements = integers(*strides, 0);
+      if (elements.size() + 1 == rank) elements.push_back(1);
+    } else if (dims) {
+      try {
+        elements = make_layout(layout.dtype, map.dims).strides;
+      } catch (const Error& error) {
+        dims->refuse(error.what());
+      }
+    }
+    const Field& origin = strides ? *strides : dims ? *dims : field;
+    if (elements.size() != rank)
+      origin.refuse("one stride a dimension is expected; the innermost, always 1, may be left out");
+    if (rank > 0 && elements.back() != 1) origin.refuse("the innermost stride of a tensor map is always 1");
+    const auto bits = static_cast<std::int64_t>(bits_of(map.element));
+    for (std::size_t d = 0; d + 1 < rank; ++d) {
+      std::int64_t stride_bits = 0;
+      if (__builtin_mul_overflow(elements[d], bits, &stride_bits)) origin.refuse("a stride is too large");
+      if (stride_bits % 8) origin.refuse("a stride is not a whole number of bytes");
+      map.strides.push_back(stride_bits / 8);
+    }
+    if (steps) map.element_strides = integers(*steps, 0);
+    if (steps && map.element_strides.size() != rank) steps->refuse("one element stride a dimension is expected");
   }
 
-  static TensorMapArgument::Im2col read_im2col(const Field& field, std::size_t rank) {
-    field.only({"lower_corner", "upper_corner", "channels", "pixels"});
-    if (rank < 3 || rank > 5) field.refuse(fmt::format("an im2col map has 3 to 5 dimensions, this one {}", rank));
+  template <class Name>
+  static void read_name(const Field& field, std::string_view name, Name (*from_name)(std::string_view), Name& result) {
+    if (const auto value = field.find(name)) result = named(*value, from_name);
+  }
+
+  static void read_im2col(const Field& field, TensorMapSpec& map) {
+    field.only({"lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column"});
+    map.mode = MapMode::im2col;
+    if (map.rank() < 3 || map.rank() > 5)
+      field.refuse(fmt::format("an im2col map has 3 to 5 dimensions, this one {}", map.rank()));
     auto corner = [&](std::string_view name) {
       const Field value = field.at(name);
       auto offsets = integers(value, INT16_MIN, INT16_MAX);
-      if (offsets.size() != rank - 2)
-        value.refuse(fmt::format("{} offsets are expected, one a spatial dimension", rank - 2));
+      if (offsets.size() != map.rank() - 2)
+        value.refuse(fmt::format("{} offsets are expected, one a spatial dimension", map.rank() - 2));
       return offsets;
     };
-    TensorMapArgument::Im2col im2col;
-    im2col.lower_corner = corner("lower_corner");
-    im2col.upper_corner = corner("upper_corner");
-    im2col.channels = field.at("channels").integer(0, INT32_MAX);
-    im2col.pixels = field.at("pixels").integer(0, INT32_MAX);
-    return im2col;
+    map.lower_corner = corner("lower_corner");
+    map.upper_corner = corner("upper_corner");
+    map.channels_per_pixel = field.at("channels_per_pixel").integer(0, INT32_MAX);
+    map.pixels_per_column = field.at("pixels_per_column").integer(0, INT32_MAX);
   }
 
   // --- outputs ---

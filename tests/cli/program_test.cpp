@@ -1,0 +1,205 @@
+// The program itself, started as a user starts it: what it prints and how it exits.
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+#include "case/files.hpp"
+#include "cli/temporary_folder.hpp"
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+struct Ended {
+  int status = -1;
+  std::string out, err;
+};
+
+const std::filesystem::path examples = std::filesystem::path(WARPMILL_SOURCE) / "examples/first_light";
+
+// A folder with a cache and cases of its own.
+class Program : public testing::Test {
+ protected:
+  Ended start(const std::string& arguments, const std::string& environment = "") {
+    const std::string command = environment + " WARPMILL_CACHE_DIR=" + (folder_ / "cache").string() +
+                                " " WARPMILL_PROGRAM " " + arguments + " >" + (folder_ / "out").string() + " 2>" +
+                                (folder_ / "err").string() + " </dev/null";
+    Ended ended;
+    const int status = std::system(command.c_str());
+    if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
+    ended.out = wm::cases::read_text(folder_ / "out");
+    ended.err = wm::cases::read_text(folder_ / "err");
+    return ended;
+  }
+  // A copy of an example with one part replaced.
+  std::string changed(const std::string& example, std::string_view part, std::string_view by) {
+    for (const auto& entry : std::filesystem::directory_iterator(examples))
+      std::filesystem::copy(entry, folder_.path(), std::filesystem::copy_options::skip_existing);
+    std::string text = wm::cases::read_text(examples / example);
+    const auto at = text.find(part);
+    EXPECT_NE(at, text.npos) << part;
+    return folder_.write("changed.json", text.replace(at, part.size(), by)).string();
+  }
+  std::string run_virtual(const std::string& case_file) { return "run --device virtual " + case_file; }
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_F(Program, RunsEveryExampleOnTheVirtualGpu) {
+  const Ended demo = start("demo --device virtual " + examples.string());
+  EXPECT_EQ(demo.status, 0) << demo.out << demo.err;
+  for (const char* name : {"reduce", "saxpy", "tma_copy", "transpose", "vector_add"})
+    EXPECT_THAT(demo.out, HasSubstr(std::string("\n") + name));
+  EXPECT_THAT(demo.out, Not(HasSubstr("WRONG")));
+}
+
+TEST_F(Program, RunsEveryExampleInEveryModeWithASeed) {
+  for (const char* mode : {"friendly", "random", "adversarial"}) {
+    const Ended demo = start(std::string("demo --device virtual --seed 3 --mode ") + mode + " " + examples.string());
+    EXPECT_EQ(demo.status, 0) << mode << "\n" << demo.out << demo.err;
+  }
+}
+
+TEST_F(Program, SaysWhatItRanAndCompared) {
+  const Ended ended = start(run_virtual((examples / "saxpy.json").string()));
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("saxpy on virtual"), HasSubstr("warp instructions"),
+                               HasSubstr("y         equals the fill \"iota\": 10,007 elements")));
+}
+
+TEST_F(Program, AWrongResultExitsWithOneAndShowsWhere) {
+  const Ended ended = start(run_virtual(changed("saxpy.json", "\"step\": 2", "\"step\": 3")));
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("DIFFERS from the fill \"iota\" in 10,006 of 10,007 elements"),
+                               HasSubstr("y[1] is 3, expected 4")));
+}
+
+TEST_F(Program, AToleranceIsKept) {
+  EXPECT_EQ(start(run_virtual(changed("saxpy.json", "{\"start\": 1, \"step\": 2}}",
+                                      "{\"start\": 1.5, \"step\": 2}}, \"tolerance\": 0.5")))
+                .status,
+            0);
+  EXPECT_EQ(start(run_virtual(changed("saxpy.json", "{\"start\": 1, \"step\": 2}}",
+                                      "{\"start\": 1.5, \"step\": 2}}, \"tolerance\": 0.4")))
+                .status,
+            1);
+}
+
+TEST_F(Program, WhatCannotRunExitsWithTwoAndSaysWhy) {
+  Ended ended = start("run none.json");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "warpmill: cannot open none.json: No such file or directory\n");
+
+  const std::string wrong = changed("saxpy.json", "{\"buffer\": \"x\"}", "{\"buffer\": \"z\"}");
+  ended = start(run_virtual(wrong));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "warpmill: " + wrong + ":8:45: arguments[1].buffer: there is no buffer \"z\"; there are x, y\n");
+
+  ended = start(run_virtual(changed("saxpy.json", "\"entry\": \"saxpy\"", "\"entry\": \"daxpy\"")));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("the module has no kernel \"daxpy\"; it has saxpy"));
+
+  ended = start(run_virtual(changed("tma_copy.json", "\"box\": [32, 32]", "\"box\": [32, 3]")));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("changed.json:9:5: arguments[0]: tensor map refused"));
+
+  ended = start("run --device quantum " + (examples / "saxpy.json").string());
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("quantum"));
+
+  EXPECT_EQ(start("run").status, 2);
+  EXPECT_EQ(start("walk").status, 2);
+}
+
+TEST_F(Program, PrintsJsonAndNothingElse) {
+  Ended ended = start(run_virtual((examples / "reduce.json").string()) + " --json --repeat 3");
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  const auto result = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(result["case"], "reduce");
+  EXPECT_EQ(result["holds"], true);
+  EXPECT_EQ(result["milliseconds"]["all"].size(), 3u);
+  EXPECT_EQ(result["outputs"].size(), 3u);
+  EXPECT_EQ(result["compile"]["from_cache"], false);
+  EXPECT_GT(result["virtual"]["warp_instructions"], 1000);
+
+  ended = start("run none.json --json");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(nlohmann::json::parse(ended.out)["error"]["code"], "not found");
+}
+
+TEST_F(Program, WritesOutputsAsNpyAndReadsThemAgain) {
+  ASSERT_EQ(start(run_virtual(changed("tma_copy.json", "\"equals\": \"x\"", "\"write\": \"y.npy\""))).status, 0);
+  EXPECT_THAT(wm::cases::read_text(folder_ / "y.npy"), AllOf(StartsWith("\x93NUMPY"), HasSubstr("(100, 76)")));
+  EXPECT_EQ(start(run_virtual(changed("tma_copy.json", "\"equals\": \"x\"", "\"equals\": \"y.npy\""))).status, 0);
+}
+
+TEST_F(Program, AFullDiskIsSaidAndLeavesNothing) {
+  std::filesystem::create_directory(folder_ / "out.npy");  // the name is taken by a folder: it cannot be written
+  const Ended ended = start(run_virtual(changed("tma_copy.json", "\"equals\": \"x\"", "\"write\": \"out.npy\"")));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("outputs.y: cannot "));
+}
+
+TEST_F(Program, EmitsPtxAndCubin) {
+  Ended ended = start("run --emit ptx " + (examples / "tma_copy.json").string());
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr(".target sm_90a"), HasSubstr(".entry tma_copy")));
+  ended = start("run --emit cubin -o " + (folder_ / "k.cubin").string() + " " + (examples / "tma_copy.json").string());
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(wm::cases::read_text(folder_ / "k.cubin"), StartsWith("\x7f"
+                                                                    "ELF"));
+  EXPECT_EQ(start("run --emit cubin " + (examples / "saxpy.json").string()).status, 2);
+}
+
+TEST_F(Program, CompilesOnceAndThenTakesTheCache) {
+  const std::string case_file = (examples / "vector_add.json").string();
+  EXPECT_THAT(start(run_virtual(case_file)).out, Not(HasSubstr("from the cache")));
+  EXPECT_THAT(start(run_virtual(case_file)).out, HasSubstr("from the cache"));
+  EXPECT_THAT(start("cache").out, HasSubstr(": 1 programs"));
+  EXPECT_THAT(start("cache --clear").out, HasSubstr("1 programs removed"));
+  EXPECT_THAT(start("cache").out, HasSubstr(": 0 programs"));
+}
+
+TEST_F(Program, FindsKernelsByTheirCxxName) {
+  const std::string source =
+      "template <class T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }\n"
+      "__global__ void thrice(float* x) { x[threadIdx.x] *= 3; }\n";
+  folder_.write("named.cu", source);
+  const auto case_file = [&](const std::string& entry, int factor) {
+    return folder_
+        .write("named.json", R"({"module": "named.cu", "entry": ")" + entry + R"(", "grid": [1], "block": [32],
+          "buffers": {"x": {"dtype": "f32", "shape": [32], "fill": {"value": 5}}}, "arguments": [{"buffer": "x"}],
+          "outputs": {"x": {"equals": {"value": )" +
+                                 std::to_string(5 * factor) + "}}}}")
+        .string();
+  };
+  EXPECT_EQ(start(run_virtual(case_file("twice<float>", 2))).status, 0);
+  EXPECT_EQ(start(run_virtual(case_file("thrice", 3))).status, 0);
+  EXPECT_EQ(start(run_virtual(case_file("thrice", 2))).status, 1);
+}
+
+TEST_F(Program, StopsAKernelThatRunsTooLong) {
+  folder_.write("loop.cu", "extern \"C\" __global__ void loop(volatile int* x) { while (*x == 0); }");
+  const auto file = folder_.write("loop.json", R"({"module": "loop.cu", "entry": "loop", "grid": [1], "block": [32],
+    "buffers": {"x": {"dtype": "i32", "shape": [1], "fill": "zeros"}}, "arguments": [{"buffer": "x"}]})");
+  const Ended ended = start(run_virtual(file.string()) + " --max-instructions 10000");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("instructions"));
+}
+
+TEST_F(Program, TheDoctorNamesWhatIsMissingAndHowToGetIt) {
+  Ended ended = start("doctor");
+  EXPECT_EQ(ended.status, 0) << ended.out;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("virtual:sm_90a"), HasSubstr("NVRTC        13."), HasSubstr("cache")));
+  ended = start("doctor", "WARPMILL_NVRTC=/nowhere");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("MISSING"), HasSubstr("pip install")));
+  EXPECT_TRUE(nlohmann::json::parse(start("doctor --json").out)["nvrtc"]["found"]);
+  EXPECT_GE(nlohmann::json::parse(start("devices --json").out).size(), 2u);
+}
