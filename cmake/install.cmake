@@ -1,0 +1,17 @@
+# What an installed copy holds: the library with its CMake package, the headers for hosts and for kernels, the program.
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/warpmill)
+
+target_compile_features(warpmill PUBLIC cxx_std_20)
+install(TARGETS warpmill EXPORT warpmill)
+install(TARGETS warpmill_program)
+install(DIRECTORY include/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# The library carries these as text for its own compiler; installed they also serve nvcc, under the same names.
+install(DIRECTORY kernels/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} OPTIONAL)
+
+install(EXPORT warpmill NAMESPACE warpmill:: DESTINATION ${package_folder} FILE warpmill-targets.cmake)
+configure_package_config_file(cmake/warpmill-config.cmake.in ${CMAKE_BINARY_DIR}/warpmill-config.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/warpmill-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/warpmill-config.cmake ${CMAKE_BINARY_DIR}/warpmill-config-version.cmake
+  DESTINATION ${package_folder})

@@ -1,0 +1,17 @@
+# Installs into an empty folder, builds the consumer against it and runs it.
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+set(prefix ${FOLDER}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${FOLDER}/build -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER}
+  -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_BUILD_TYPE=Debug)
+run(${CMAKE_COMMAND} --build ${FOLDER}/build)
+# Where there is no toolkit, NVRTC is the build folder's, which an installed program does not know.
+if(NOT DEFINED ENV{WARPMILL_NVRTC} AND NOT EXISTS /usr/local/cuda AND NOT EXISTS "$ENV{CUDA_HOME}")
+  set(ENV{WARPMILL_NVRTC} ${BUILD}/cuda-wheels)
+endif()
+run(${FOLDER}/build/consumer)
+run(${prefix}/bin/warpmill doctor)
