@@ -26,7 +26,7 @@ inline double value_of(Format format, std::uint64_t bits) {
 // Magnitudes of a format of at most 19 bits, in the order of their bits.
 class Table {
  public:
-  explicit Table(Format format) : format_(format), layout_(layout_of(format)) {
+  explicit Table(Format format) : layout_(layout_of(format)) {
     const std::uint64_t step = std::uint64_t{1} << layout_.unused;
     for (std::uint64_t bits = 0; bits <= layout_.largest(); bits += step) values_.push_back(value_of(format, bits));
     // One step past the largest, where overflow is decided.
@@ -67,7 +67,6 @@ class Table {
   }
 
  private:
-  Format format_;
   Layout layout_;
   std::vector<double> values_;
 };

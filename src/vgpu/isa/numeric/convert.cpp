@@ -2,7 +2,6 @@
 #include "vgpu/isa/numeric/convert.hpp"
 
 #include <bit>
-#include <limits>
 
 #include "vgpu/isa/numeric/exact.hpp"
 #include "vgpu/isa/numeric/halves.hpp"
@@ -46,10 +45,9 @@ std::uint64_t to_integer(Integer to, Format from, std::uint64_t bits, Rounding r
   if (is_infinite(from, bits)) return negative ? to.lowest() : to.highest();
   if (ftz) bits = flush(from, bits);
   const Exact whole = round_to_multiple(unpack(from, bits), 0, rounding);
-  const bool too_wide = whole.significand != 0 && bit_width(whole.significand) + whole.exponent > 64;
-  const std::uint64_t size = too_wide              ? std::numeric_limits<std::uint64_t>::max()
-                             : whole.exponent >= 0 ? static_cast<std::uint64_t>(whole.significand << whole.exponent)
-                                                   : static_cast<std::uint64_t>(whole.significand >> -whole.exponent);
+  const bool too_wide = bit_width(whole.significand) + whole.exponent > 64;
+  const std::uint64_t size =
+      too_wide ? ~std::uint64_t{0} : static_cast<std::uint64_t>(whole.significand << whole.exponent);
   if (!negative) return size > to.highest() ? to.highest() : size;
   return size > std::uint64_t{0} - to.lowest() ? to.lowest() : std::uint64_t{0} - size;
 }

@@ -89,10 +89,11 @@ Exact square_root(const Exact& a) {
 
 Exact round_to_multiple(const Exact& value, int exponent, Rounding rounding) {
   const int shift = exponent - value.exponent;
-  if (shift <= 0 || value.significand == 0) return value;
+  if (value.significand == 0) return {value.negative, exponent, 0};
+  if (shift <= 0) return value;
   const Wide kept = shift >= 128 ? 0 : value.significand >> shift;
   // What is cut off, as 0 (nothing), 1 (less than half), 2 (half), 3 (more).
-  int rest = value.significand != 0;
+  int rest = 1;
   if (shift <= 128) {
     const Wide cut = value.significand << (128 - shift);
     constexpr Wide half = Wide{1} << 127;
