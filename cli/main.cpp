@@ -74,6 +74,40 @@ int start(int count, char** arguments) {
   cache_app->add_flag("--json", json, "print as JSON");
   cache_app->callback([&] { status = cache(clear, json); });
 
+  GemmCommand gemm_command;
+  auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
+  gemm_app->add_option("shape", gemm_command.shape, "MxNxK, for example 4096x4096x4096")->required();
+  gemm_app->add_option("--device", gemm_command.device, device_help);
+  gemm_app->add_option("--tile", gemm_command.tile, "a plan by hand: its tile, MxN");
+  gemm_app->add_option("--cluster", gemm_command.cluster, "its cluster, MxN");
+  gemm_app->add_option("--stages", gemm_command.stages, "its stages (without it as many as fit)");
+  gemm_app->add_option("--repeat", gemm_command.repeat, "timed calls")->check(CLI::Range(1, 100000));
+  gemm_app->add_flag("--json", gemm_command.json, "print as JSON");
+  gemm_app->callback([&] { status = gemm(gemm_command); });
+
+  PlanGemmCommand plan_command;
+  auto* plan_app = app.add_subcommand("plan", "show how plans are ranked")->require_subcommand(1);
+  auto* plan_gemm_app = plan_app->add_subcommand("gemm", "the plans for one matrix product, with their arithmetic");
+  plan_gemm_app->add_option("shape", plan_command.shape, "MxNxK")->required();
+  plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "of the chip")
+      ->check(CLI::Range(1, 1024));
+  plan_gemm_app->add_option("--show", plan_command.show, "how many plans")->check(CLI::Range(1, 1000));
+  plan_gemm_app->add_flag("--json", plan_command.json, "print as JSON");
+  plan_gemm_app->callback([&] { status = plan_gemm(plan_command); });
+
+  BenchGemmCommand bench_command;
+  auto* bench_app = app.add_subcommand("bench", "measure against the vendor's libraries")->require_subcommand(1);
+  auto* bench_gemm_app = bench_app->add_subcommand("gemm", "matrix products against cuBLASLt, interleaved");
+  bench_gemm_app->add_option("shapes", bench_command.shapes, "MxNxK ...; without any, the project's table");
+  bench_gemm_app->add_option("--device", bench_command.device, device_help);
+  bench_gemm_app->add_option("--rounds", bench_command.rounds, "pairs of measurements")->check(CLI::Range(1, 1000));
+  bench_gemm_app->add_option("--plans", bench_command.plans, "how many of the ranking's plans to measure")
+      ->check(CLI::Range(1, 1000));
+  bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
+  bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
+  bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");
+  bench_gemm_app->callback([&] { status = bench_gemm(bench_command); });
+
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {

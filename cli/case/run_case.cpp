@@ -101,7 +101,7 @@ class Arguments {
     TensorMapSpec spec = argument.map;
     spec.address = buffers.address(argument.buffer) + argument.offset;
     const TensorMap map = make_tensor_map(device, spec);
-    add(map.bytes, ParameterKind::aggregate);
+    add(bytes_of(map), ParameterKind::aggregate);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "warpmill/virtual.hpp"
 
@@ -34,5 +35,33 @@ int demo(const DemoCommand& command);
 int doctor(bool json);
 int devices(bool json);
 int cache(bool clear, bool json);
+
+// GEMM: run one, show how plans are ranked for one, measure them all.
+struct GemmCommand {
+  std::string shape;  // "4096x4096x4096"
+  std::string device;
+  std::string tile, cluster;  // "128x256", "2x1": a plan by hand
+  int stages = 0;             // 0: as many as fit
+  int repeat = 20;
+  bool json = false;
+};
+int gemm(const GemmCommand& command);
+
+struct PlanGemmCommand {
+  std::string shape;
+  int multiprocessors = 132;
+  int show = 10;  // plans
+  bool json = false;
+};
+int plan_gemm(const PlanGemmCommand& command);
+
+struct BenchGemmCommand {
+  std::vector<std::string> shapes;  // none: all of the table
+  std::string device;
+  int rounds = 15;
+  int plans = 1;
+  std::filesystem::path json, svg, markdown;  // files to write
+};
+int bench_gemm(const BenchGemmCommand& command);
 
 }  // namespace wm::cli

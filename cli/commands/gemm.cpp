@@ -1,0 +1,196 @@
+// warpmill gemm, plan gemm and bench gemm.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "case/files.hpp"
+#include "commands/commands.hpp"
+#include "gemm/gemm_bench.hpp"
+#include "gemm/gemm_problem.hpp"
+#include "plan/gemm_ranking.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::cli {
+namespace {
+
+// "4096x512": the numbers between the x.
+template <std::size_t count>
+std::array<std::int64_t, count> numbers(std::string_view text, std::string_view what, std::string_view example) {
+  std::array<std::int64_t, count> values{};
+  const char *at = text.data(), *end = text.data() + text.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [next, status] = std::from_chars(at, end, values[i]);
+    const bool last = i + 1 == count;
+    if (status != std::errc() || values[i] < 0 || (last ? next != end : next == end || *next != 'x'))
+      throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no {}; write it as {}", text, what, example));
+    at = next + 1;
+  }
+  return values;
+}
+
+bench::Shape shape_from(std::string_view text) {
+  const auto [m, n, k] = numbers<3>(text, "shape", "MxNxK, for example 4096x4096x4096");
+  return {m, n, k};
+}
+
+std::string name(const GemmPlan& p) {
+  return fmt::format("tile {}x{}x{}, {} stages, cluster {}x{}", p.tile.m, p.tile.n, p.tile.k, p.stages, p.cluster.m,
+                     p.cluster.n);
+}
+
+std::optional<GemmPlan> plan_from(const GemmCommand& command) {
+  if (command.tile.empty() && command.cluster.empty() && command.stages == 0) return std::nullopt;
+  GemmPlan plan;
+  if (!command.tile.empty()) {
+    const auto [m, n] = numbers<2>(command.tile, "tile", "MxN, for example 128x256");
+    plan.tile = {int(m), int(n), 64};
+  }
+  if (!command.cluster.empty()) {
+    const auto [m, n] = numbers<2>(command.cluster, "cluster", "MxN, for example 2x1");
+    plan.cluster = {int(m), int(n)};
+  }
+  plan = plan.with_most_stages();
+  if (command.stages > 0) plan.stages = command.stages;
+  if (!plan.valid())
+    throw Error(ErrorCode::invalid_argument, fmt::format("this plan is impossible: {}", plan.problem()));
+  return plan;
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+double middle(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int gemm(const GemmCommand& command) {
+  const bench::Shape shape = shape_from(command.shape);
+  const auto plan = plan_from(command);
+  const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
+  const Stream stream(device);
+  const bench::GemmProblem problem(stream, shape, 1);
+
+  const auto first = std::chrono::steady_clock::now();
+  const GemmResult result = wm::gemm(stream, problem.request(plan));
+  const double first_ms = milliseconds_since(first);
+  stream.synchronize();
+  const double error = problem.sampled_error();
+
+  const bool chip = device.info().kind == DeviceKind::cuda;
+  std::vector<double> device_us, host_us;
+  for (int i = 0; chip && i < command.repeat; ++i) {
+    const Event start(device), end(device);
+    const GemmRequest request = problem.request(plan);
+    stream.record(start);
+    const auto call = std::chrono::steady_clock::now();
+    wm::gemm(stream, request);
+    host_us.push_back(milliseconds_since(call) * 1e3);
+    stream.record(end);
+    end.synchronize();
+    device_us.push_back(end.since(start) * 1e3);
+  }
+
+  nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}},
+                        {"device", device.info().id},
+                        {"plan", name(result.plan)},
+                        {"blocks", result.blocks},
+                        {"error", error},
+                        {"first_call_ms", first_ms}};
+  if (!device_us.empty()) {
+    const double us = middle(device_us);
+    report["us"] = us;
+    report["tflops"] = shape.flops() / us * 1e-6;
+    report["ceiling_share"] = shape.floor_seconds() / us * 1e6;
+    report["call_us"] = middle(host_us);
+  }
+  if (command.json) {
+    fmt::print("{}\n", report.dump(1));
+  } else {
+    fmt::print("D[{0},{1}] = A[{0},{2}] B[{2},{1}], bf16, on {3}\n", shape.m, shape.n, shape.k, device.info().id);
+    fmt::print("  plan        {}, {} blocks\n", name(result.plan), result.blocks);
+    fmt::print("  check       {} (sampled against float64: {:.2f} of what rounding allows)\n",
+               error < 1 ? "right" : "WRONG", error);
+    fmt::print("  first call  {:.1f} ms of host time\n", first_ms);
+    if (!device_us.empty())
+      fmt::print(
+          "  time        {:.1f} us, {:.0f} TFLOP/s, {:.0f}% of the chip's ceiling; {:.2f} us of host time a call\n",
+          report["us"].get<double>(), report["tflops"].get<double>(), report["ceiling_share"].get<double>() * 100,
+          report["call_us"].get<double>());
+  }
+  return error < 1 ? success : wrong_result;
+}
+
+int plan_gemm(const PlanGemmCommand& command) {
+  const bench::Shape shape = shape_from(command.shape);
+  const plan::ChipRates rates{.multiprocessors = command.multiprocessors};
+  auto ranking = plan::rank({shape.m, shape.n, shape.k}, rates);
+  ranking.resize(std::min<std::size_t>(ranking.size(), static_cast<std::size_t>(std::max(1, command.show))));
+  if (command.json) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const auto& e : ranking)
+      rows.push_back({{"plan", name(e.plan)},
+                      {"shared_bytes", e.plan.shared_bytes()},
+                      {"registers", e.plan.registers()},
+                      {"tiles", e.tiles},
+                      {"waves", e.waves},
+                      {"band", e.schedule.band},
+                      {"step_ns", e.step_seconds * 1e9},
+                      {"tile_us", e.tile_seconds * 1e6},
+                      {"memory_us", e.memory_seconds * 1e6},
+                      {"us", e.seconds * 1e6}});
+    fmt::print("{}\n", rows.dump(1));
+    return success;
+  }
+  fmt::print("{} x {} x {} in bf16 on {} multiprocessors\n", shape.m, shape.n, shape.k, rates.multiprocessors);
+  fmt::print("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n",
+             shape.floor_seconds() * 1e6, shape.bytes() / rates.memory_bytes * 1e6,
+             shape.flops() / rates.tensor_flops * 1e6);
+  fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5} {:>5} {:>8} {:>8} {:>9}\n", "plan", "shared", "registers", "tiles",
+             "waves", "band", "ns/step", "us/tile", "estimate");
+  for (const auto& e : ranking)
+    fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5} {:>5} {:>8.0f} {:>8.1f} {:>6.1f} us\n", name(e.plan),
+               e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.schedule.band, e.step_seconds * 1e9,
+               e.tile_seconds * 1e6, e.seconds * 1e6);
+  fmt::print(
+      "\ntiles: of a whole cluster. estimate = start + max(memory, waves x us/tile); docs/gemm.md has the model.\n");
+  return success;
+}
+
+int bench_gemm(const BenchGemmCommand& command) {
+  bench::GemmOptions options;
+  options.rounds = command.rounds;
+  options.plans = command.plans;
+  if (!command.shapes.empty()) {
+    options.shapes.clear();
+    for (const std::string& text : command.shapes) options.shapes.push_back(shape_from(text));
+  }
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  options.progress = [&](const std::string& what) {
+    if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+  };
+  const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
+  const bench::GemmTable table = bench::measure_gemm(device, options);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  const std::string text = bench::to_text(table);
+  fmt::print("{}", text);
+  const auto write = [](const std::filesystem::path& file, const std::string& contents) {
+    if (!file.empty()) cases::write_file(file, std::as_bytes(std::span(contents)));
+  };
+  write(command.markdown, text);
+  write(command.json, bench::to_json(table));
+  write(command.svg, bench::to_svg(table));
+  const bool right = std::all_of(table.rows.begin(), table.rows.end(), [](const auto& row) { return row.error < 1; });
+  return right ? success : wrong_result;
+}
+
+}  // namespace wm::cli
