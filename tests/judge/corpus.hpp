@@ -1,0 +1,29 @@
+// The judge's corpus as the tests see it: which kernels there are, what is wrong with each, and on which lines.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace wm::judge {
+
+struct Planted {
+  std::string name;                   // of the case: <name>.cu, <name>.json
+  std::string finding;                // the name it must be found under
+  bool advice = false;                // else an error
+  std::vector<std::string> also;      // other findings that are true of the wrong kernel, in some schedules
+  std::map<std::string, int> marked;  // "first", "second" -> the line with `// expect: first`
+};
+
+inline const std::filesystem::path corpus_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "corpus";
+inline const std::filesystem::path clean_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "clean";
+
+// Every planted bug of the manifest. Throws where the manifest and the folder do not agree.
+std::vector<Planted> planted_bugs();
+// The names of the clean kernels.
+std::vector<std::string> clean_kernels();
+
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace wm::judge
