@@ -39,7 +39,8 @@ TEST(TensorMapBuilder, MakesTheVirtualDevicesForm) {
   const Device device = Device::open("virtual:sm_90a");
   const Buffer buffer(device, 64 * 128 * 2);
   const TensorMapSpec spec = TensorMapSpec::tiled(buffer.view(DType::bf16, {64, 128}), {32, 64}, Swizzle::b128);
-  const tensor_map::Fields fields = tensor_map::decode_virtual(make_tensor_map(device, spec).bytes);
+  const TensorMap map = make_tensor_map(device, spec);
+  const tensor_map::Fields fields = tensor_map::decode_virtual(bytes_of(map));
   EXPECT_EQ(fields.address, buffer.address());
   EXPECT_EQ(fields.strides[0], 256u);
 }
