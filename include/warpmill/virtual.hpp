@@ -15,6 +15,7 @@ struct RunOptions {
   std::uint64_t seed = 0;
   bool deterministic = false;          // one host thread, the order a function of mode and seed
   int host_threads = 0;                // 0: all cores
+  bool chip_sums = false;              // tensor cores add as the chip's do, bit for bit: a hundred times slower
   std::uint64_t max_instructions = 0;  // warp instructions, all blocks together; 0: no limit
 };
 

@@ -128,6 +128,16 @@ void fence(FunctionDecoder&);
 void membar(FunctionDecoder&);
 // copy.cpp, bulk_copy.cpp, tensor_copy.cpp
 void copy_family(FunctionDecoder&);
+// matrix.cpp, wgmma.cpp
+void matrix_multiply(FunctionDecoder&);
+void old_matrix_multiply(FunctionDecoder&);
+void load_matrix(FunctionDecoder&);
+void store_matrix(FunctionDecoder&);
+void move_matrix(FunctionDecoder&);
+void warpgroup_multiply(FunctionDecoder&);
+// tensor_map.cpp
+void tensor_map_family(FunctionDecoder&);
+// bulk_copy.cpp: st.async and red.async
 void store_async(FunctionDecoder&);
 void reduction_async(FunctionDecoder&);
 

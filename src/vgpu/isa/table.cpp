@@ -97,6 +97,13 @@ DecodeFunction decoder_for(std::string_view opcode) {
       {"fence", &isa::fence},
       {"membar", &isa::membar},
       {"cp", &isa::copy_family},
+      {"tensormap", &isa::tensor_map_family},
+      {"mma", &isa::matrix_multiply},
+      {"wmma", &isa::old_matrix_multiply},
+      {"ldmatrix", &isa::load_matrix},
+      {"stmatrix", &isa::store_matrix},
+      {"movmatrix", &isa::move_matrix},
+      {"wgmma", &isa::warpgroup_multiply},
   };
   const auto found = table.find(opcode);
   return found == table.end() ? nullptr : found->second;

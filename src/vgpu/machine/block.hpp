@@ -11,6 +11,7 @@
 #include "vgpu/machine/heap.hpp"
 #include "vgpu/machine/random.hpp"
 #include "vgpu/machine/warp.hpp"
+#include "vgpu/machine/warpgroup.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "vgpu/vgpu.hpp"
 
@@ -39,6 +40,7 @@ struct Block {
   u32 shared_base = 0;            // rank << 24
   std::vector<std::byte> shared;  // from offset 0; the first 0x400 bytes are the system's
   std::vector<Warp> warps;
+  std::vector<Warpgroup> warpgroups;
   std::array<NamedBarrier, barriers_per_block> barriers;
   u32 threads = 0, live_threads = 0;
 

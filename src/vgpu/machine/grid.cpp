@@ -143,14 +143,11 @@ u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, c
 void check_shape(Run& run, const ProgramKernel& kernel) {
   LaunchShape& s = run.shape;
   const ptx::Function& f = *run.entry.source;
-  if (f.required_cluster.size() == 3) {
-    const Dim3 required{f.required_cluster[0], f.required_cluster[1], f.required_cluster[2]};
-    if (product(required) > 0) {
-      if (s.cluster == Dim3{}) s.cluster = required;
-      if (s.cluster != required)
-        refuse(
-            fmt::format("`{}` is compiled for clusters of {}, not {}", kernel.name, text(required), text(s.cluster)));
-    }
+  if (kernel.required_cluster != Dim3{0, 0, 0}) {
+    if (s.cluster == Dim3{}) s.cluster = kernel.required_cluster;
+    if (s.cluster != kernel.required_cluster)
+      refuse(fmt::format("`{}` is compiled for clusters of {}, not {}", kernel.name, text(kernel.required_cluster),
+                         text(s.cluster)));
   }
   run.explicit_cluster = s.cluster != Dim3{} || f.explicit_cluster;
   if (product(s.grid) == 0 || product(s.block) == 0 || product(s.cluster) == 0)
@@ -163,10 +160,9 @@ void check_shape(Run& run, const ProgramKernel& kernel) {
   if (product(s.block) > kernel.max_threads)
     refuse(fmt::format("a block of {} has {} threads; `{}` is compiled for at most {}", text(s.block), product(s.block),
                        kernel.name, kernel.max_threads));
-  if (f.required_threads.size() == 3 &&
-      s.block != Dim3{f.required_threads[0], f.required_threads[1], f.required_threads[2]})
-    refuse(fmt::format("`{}` is compiled for blocks of ({},{},{}), not {}", kernel.name, f.required_threads[0],
-                       f.required_threads[1], f.required_threads[2], text(s.block)));
+  if (kernel.required_block != Dim3{0, 0, 0} && s.block != kernel.required_block)
+    refuse(fmt::format("`{}` is compiled for blocks of {}, not {}", kernel.name, text(kernel.required_block),
+                       text(s.block)));
   const u64 blocks = product(s.cluster);
   if (blocks > 1 && run.chip.arch.major < 9)
     refuse(fmt::format("{} has no clusters; {} was asked for", run.chip.arch.name(), text(s.cluster)));

@@ -210,6 +210,11 @@ void Program::describe_kernels() {
         const u64 threads = u64{(*limits)[0]} * (*limits)[1] * (*limits)[2];
         k.max_threads = static_cast<u32>(std::min<u64>(k.max_threads, threads));
       }
+    const auto required = [](const std::vector<std::uint32_t>& of) {
+      return of.size() == 3 ? Dim3{of[0], of[1], of[2]} : Dim3{0, 0, 0};
+    };
+    k.required_block = required(f.source->required_threads);
+    k.required_cluster = required(f.source->required_cluster);
     kernels_.push_back(std::move(k));
   }
 }

@@ -47,6 +47,7 @@ void Cluster::start(Run& launch, u64 cluster_id) {
     b.barriers = {};
     b.threads = b.live_threads = block_threads;
     b.warps.resize(warps);
+    b.warpgroups.assign((warps + warps_per_group - 1) / warps_per_group, {});
     for (u32 w = 0; w < warps; ++w) b.warps[w].start(b, w, block_threads - w * lanes_per_warp);
   }
 }

@@ -119,12 +119,12 @@ u32 Warp::run(u32 budget) {
       }
       end = limit();
     }
-    u32 ran = 0;
+    const u64 stop = instructions_ + allowance;
     const auto step = [&] {
       const Op& op = code_[pc];
       const u32 active = mask & (predicates_[op.guard.row] ^ op.guard.flip);
       ++pc;
-      ++ran;
+      ++instructions_;
       return active == 0 ? Step::go : op.run(*this, op, active);
     };
     Step last = Step::go;
@@ -132,9 +132,8 @@ u32 Warp::run(u32 budget) {
       last = step();
       resumed = gave_up = false;
     }
-    while (last == Step::go && pc < end && ran < allowance) last = step();
-    used += ran;
-    instructions_ += ran;
+    while (last == Step::go && pc < end && instructions_ < stop) last = step();
+    used += static_cast<u32>(instructions_ + allowance - stop);
     Part& part = parts_[current_];
     part.pc = pc;
     part.mask = mask;

@@ -92,6 +92,9 @@ class Warp {
   }
   u32 local_base() const { return frame_.local_base; }
   const Function* function() const { return frame_.function; }
+  const Frame& frame() const { return frame_; }
+  // 32-bit rows from the first of a frame. Calls may move them: not to be kept.
+  u32* frame_rows(u32 base32) { return file32_.get() + std::size_t{base32} * lanes_per_warp; }
 
   Block& block() const { return *block_; }
   Cluster& cluster() const;

@@ -21,9 +21,9 @@ class Parameters {
   template <class T>
   Parameters& add(const T& value, std::size_t alignment = alignof(T)) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
-    const auto* raw = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
+    const std::size_t offset = (bytes_.size() + alignment - 1) / alignment * alignment;
+    bytes_.resize(offset + sizeof(T));
+    std::memcpy(bytes_.data() + offset, &value, sizeof(T));
     return *this;
   }
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -124,6 +124,33 @@ inline std::string kernel_text(std::string_view body, std::string_view arch = "s
   add.u64 %mine, %mine, %out;
 )" + std::string(body) + "\n  ret;\n}\n",
                      arch);
+}
+
+// Runs `body` in `threads` threads and gives what each leaves in %rd0, or in %r0 where Result has 32 bits or fewer.
+// Input k of a thread is in %rd<k+1> and, its low half, in %r<k+1>.
+template <class Result>
+std::vector<Result> compute(Gpu& gpu, std::string_view body, const std::vector<std::vector<std::uint64_t>>& inputs,
+                            std::uint32_t threads = 32, std::string_view arch = "sm_90a") {
+  std::string text;
+  std::vector<std::uint64_t> all;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::string n = std::to_string(k + 1);
+    text += "  mad.wide.u32 %rd39, %lane, 8, %in;\n  ld.global.u64 %rd" + n + ", [%rd39+" +
+            std::to_string(k * threads * 8) + "];\n  cvt.u32.u64 %r" + n + ", %rd" + n + ";\n";
+    for (std::uint32_t i = 0; i < threads; ++i) all.push_back(inputs[k][i % inputs[k].size()]);
+  }
+  all.push_back(0);
+  text += body;
+  text += sizeof(Result) == 8 ? "\n  st.global.u64 [%mine], %rd0;" : "\n  st.global.u32 [%mine], %r0;";
+  gpu.load(kernel_text(text, arch));
+  const auto in = gpu.upload(all), out = gpu.upload(std::vector<std::uint64_t>(threads));
+  gpu.run("test", {{1}, {threads}, {}, 0}, parameters(out, in));
+  const auto words = gpu.download<std::uint64_t>(out, threads);
+  gpu.machine().free(in);
+  gpu.machine().free(out);
+  std::vector<Result> results;
+  for (std::uint64_t word : words) results.push_back(static_cast<Result>(word));
+  return results;
 }
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

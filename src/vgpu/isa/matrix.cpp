@@ -1,0 +1,262 @@
+// mma.sync, ldmatrix, stmatrix, movmatrix: matrices spread over the registers of one warp.
+#include "vgpu/isa/numeric/matrix.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "vgpu/isa/families.hpp"
+#include "vgpu/isa/gather.hpp"
+#include "vgpu/isa/matrix_types.hpp"
+#include "vgpu/isa/memory_operands.hpp"
+#include "vgpu/isa/numeric/mma.hpp"
+#include "vgpu/memory/access.hpp"
+
+namespace wm::vgpu::isa {
+
+using numeric::Element;
+using numeric::Sum;
+using ptx::OperandKind;
+using ptx::Type;
+
+std::optional<Element> element_of(Type type) {
+  switch (type) {
+    case Type::f16: return Element::f16;
+    case Type::bf16: return Element::bf16;
+    case Type::tf32: return Element::tf32;
+    case Type::e4m3: return Element::e4m3;
+    case Type::e5m2: return Element::e5m2;
+    case Type::s8: return Element::s8;
+    case Type::u8: return Element::u8;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Sum> sum_of(Type type) {
+  switch (type) {
+    case Type::f16: return Sum::f16;
+    case Type::f32: return Sum::f32;
+    case Type::s32: return Sum::s32;
+    default: return std::nullopt;
+  }
+}
+
+void refuse_foreign_matrices(FunctionDecoder& d) {
+  for (const char* name : {"sp", "sp::ordered_metadata"})
+    if (d.modifiers.has(name)) d.refuse("sparse matrices are not supported");
+  for (const char* name : {"b1", "u4", "s4"})
+    if (d.modifiers.has(name)) d.refuse(fmt::format("matrices of .{} are not supported", name));
+}
+
+void take_sync_aligned(FunctionDecoder& d) {
+  if (!d.modifiers.take("sync") || !d.modifiers.take("aligned")) d.refuse("it is .sync.aligned");
+}
+
+namespace {
+
+// Rows of the operands: d, a, b, c.
+struct Product {
+  numeric::MmaShape shape;
+  numeric::QuadMmaShape quad;
+  int m = 0, k = 0;
+  std::vector<Operand> d, a, b, c;
+};
+
+template <class W>
+std::vector<const W*> source_rows(const Warp& warp, const std::vector<Operand>& operands) {
+  std::vector<const W*> rows;
+  rows.reserve(operands.size());
+  for (Operand o : operands) rows.push_back(source_row<W>(warp, o));
+  return rows;
+}
+template <class W>
+std::vector<W*> destination_rows(Warp& warp, const std::vector<Operand>& operands) {
+  std::vector<W*> rows;
+  rows.reserve(operands.size());
+  for (Operand o : operands) rows.push_back(destination_row<W>(warp, o));
+  return rows;
+}
+
+enum class Kind : u8 { plain, quad, f64 };
+
+template <Kind kind>
+Step mma_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather_warp(warp, active)) return *step;
+  const auto& p = op.as<Product>();
+  using W = std::conditional_t<kind == Kind::f64, u64, u32>;
+  const auto d = destination_rows<W>(warp, p.d);
+  const auto a = source_rows<W>(warp, p.a), b = source_rows<W>(warp, p.b), c = source_rows<W>(warp, p.c);
+  if constexpr (kind == Kind::f64) {
+    numeric::mma_f64(p.m, p.k, d, a, b, c);
+  } else if constexpr (kind == Kind::quad) {
+    numeric::mma_m8n8k4_f16(p.quad, d, a, b, c);
+  } else if (!warp.launch().options.chip_sums || p.shape.d == Sum::s32) {
+    numeric::mma(p.shape, d, a, b, c);
+  } else {
+    numeric::MmaShape shape = p.shape;
+    shape.as_chip =
+        warp.launch().chip.arch.major >= 9 ? numeric::hopper_mma_sum(shape.a) : numeric::ampere_mma_sum(shape.a);
+    numeric::mma(shape, d, a, b, c);
+  }
+  return Step::go;
+}
+
+struct Tiles {
+  Address address;
+  AddressSpace space = AddressSpace::generic;
+  bool transposed = false;
+  std::vector<Operand> rows;
+};
+
+// The eight rows of a matrix lie where eight lanes say.
+LaneBytes tile_rows(Warp& warp, const Op& op, const Tiles& t, AccessKind kind) {
+  LaneAddresses addresses;
+  LaneBytes bytes;
+  lane_addresses(warp, t.address, addresses);
+  const u32 lanes = t.rows.size() == 4 ? all_lanes : (1u << 8 * t.rows.size()) - 1;
+  resolve(warp, op, t.space, addresses, 16, 16, kind, lanes, bytes);
+  return bytes;
+}
+
+Step load_matrix_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather_warp(warp, active)) return *step;
+  const auto& t = op.as<Tiles>();
+  const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::read);
+  std::array<numeric::Matrix8x8, 4> matrices;
+  for (std::size_t i = 0; i < t.rows.size(); ++i)
+    for (std::size_t r = 0; r < 8; ++r) std::memcpy(matrices[i].rows[r], bytes.at[8 * i + r], 16);
+  for (std::size_t i = 0; i < t.rows.size(); ++i)
+    numeric::matrix_to_register(matrices[i], t.transposed, warp.row32(t.rows[i]));
+  return Step::go;
+}
+
+Step store_matrix_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather_warp(warp, active)) return *step;
+  const auto& t = op.as<Tiles>();
+  const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::write);
+  for (std::size_t i = 0; i < t.rows.size(); ++i) {
+    const numeric::Matrix8x8 matrix = numeric::register_to_matrix(warp.source32(t.rows[i]), t.transposed);
+    for (std::size_t r = 0; r < 8; ++r) std::memcpy(bytes.at[8 * i + r], matrix.rows[r], 16);
+  }
+  return Step::go;
+}
+
+Step move_matrix_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather_warp(warp, active)) return *step;
+  numeric::transpose_register(warp.source32(op.a), warp.row32(op.d));
+  return Step::go;
+}
+
+Tiles decode_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers, bool load) {
+  Tiles t;
+  take_sync_aligned(d);
+  if (!d.modifiers.take("m8n8")) d.refuse("its shape is .m8n8 on this architecture");
+  const int count = d.modifiers.take_one_of({"x1", "x2", "x4"});
+  if (count < 0) d.refuse("it needs .x1, .x2 or .x4");
+  t.transposed = d.modifiers.take("trans");
+  t.space = take_space(d);
+  if (t.space != AddressSpace::generic && t.space != AddressSpace::shared)
+    d.refuse("its matrices lie in shared memory");
+  if (d.modifiers.take_type() != Type::b16) d.refuse("its type is .b16");
+  d.expect_operands(2);
+  t.address = d.address(address, t.space);
+  t.rows = load ? d.destinations(registers, Type::b32) : d.sources(registers, Type::b32);
+  if (t.rows.size() != 1u << count)
+    d.refuse(fmt::format("{} registers are named for {} matrices", t.rows.size(), 1 << count));
+  return t;
+}
+
+void check_count(FunctionDecoder& d, const char* what, std::size_t given, int needed) {
+  if (static_cast<int>(given) != needed)
+    d.refuse(fmt::format("operand {} has {} registers, not {}", what, needed, given));
+}
+
+void read_operands(FunctionDecoder& d, Product& p, Type word_d, Type word_a, Type word_b, Type word_c) {
+  d.expect_operands(4);
+  p.a = d.sources(d.operand(1), word_a);
+  p.b = d.sources(d.operand(2), word_b);
+  p.c = d.sources(d.operand(3), word_c);
+  p.d = d.destinations(d.operand(0), word_d);
+}
+
+}  // namespace
+
+void matrix_multiply(FunctionDecoder& d) {
+  refuse_foreign_matrices(d);
+  take_sync_aligned(d);
+  Product p;
+  const std::string shape(d.modifiers.first());
+  if (std::sscanf(shape.c_str(), "m%dn%dk%d", &p.shape.m, &p.shape.n, &p.shape.k) != 3) d.refuse("it needs a shape");
+  d.modifiers.take(shape);
+  p.m = p.shape.m;
+  p.k = p.shape.k;
+  const std::string a_order(d.modifiers.first());
+  if (!d.modifiers.take("row") && !d.modifiers.take("col")) d.refuse("it needs the order of A and B: .row.col");
+  const std::string b_order(d.modifiers.first());
+  if (!d.modifiers.take("row") && !d.modifiers.take("col")) d.refuse("it needs the order of A and B: .row.col");
+  p.shape.saturate = d.modifiers.take("satfinite");
+  const Type type_d = d.modifiers.take_type(), type_a = d.modifiers.take_type(), type_b = d.modifiers.take_type(),
+             type_c = d.modifiers.take_type();
+  if (type_d == Type::f64) {
+    if (const std::string why = numeric::mma_f64_refusal(p.shape.m, p.shape.n, p.shape.k); !why.empty()) d.refuse(why);
+    if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
+    if (type_a != Type::f64 || type_b != Type::f64 || type_c != Type::f64) d.refuse("f64 is multiplied with f64 alone");
+    read_operands(d, p, Type::f64, Type::f64, Type::f64, Type::f64);
+    check_count(d, "A", p.a.size(), p.m * p.k / 32);
+    check_count(d, "B", p.b.size(), 8 * p.k / 32);
+    check_count(d, "C", p.c.size(), p.m * 8 / 32);
+    check_count(d, "D", p.d.size(), p.m * 8 / 32);
+    d.emit(&mma_op<Kind::f64>, std::move(p));
+    return;
+  }
+  const auto a = element_of(type_a), b = element_of(type_b);
+  const auto c = sum_of(type_c), sum = sum_of(type_d);
+  if (!a || !b || !c || !sum) d.refuse("there is no product of these types");
+  p.shape.a = *a;
+  p.shape.b = *b;
+  p.shape.c = *c;
+  p.shape.d = *sum;
+  read_operands(d, p, Type::b32, Type::b32, Type::b32, Type::b32);
+  if (shape == "m8n8k4") {
+    p.quad = {a_order == "col", b_order == "col", *c, *sum};
+    if (*a != Element::f16 || *b != Element::f16) d.refuse("m8n8k4 is of f16 or f64");
+    if (const std::string why = p.quad.refusal(); !why.empty()) d.refuse(why);
+    check_count(d, "A", p.a.size(), 2);
+    check_count(d, "B", p.b.size(), 2);
+    check_count(d, "C", p.c.size(), *c == Sum::f32 ? 8 : 4);
+    check_count(d, "D", p.d.size(), *sum == Sum::f32 ? 8 : 4);
+    d.emit(&mma_op<Kind::quad>, std::move(p));
+    return;
+  }
+  if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
+  if (const std::string why = p.shape.refusal(); !why.empty()) d.refuse(why);
+  if (d.chip().arch.number() < 89 && (numeric::bits_of(*a) == 8 && (*a == Element::e4m3 || *a == Element::e5m2)))
+    d.refuse("8-bit floats came after this architecture");
+  const int d_registers = p.shape.m * p.shape.n * (*sum == Sum::f16 ? 16 : 32) / 32 / 32;
+  check_count(d, "A", p.a.size(), p.shape.a_registers());
+  check_count(d, "B", p.b.size(), p.shape.b_registers());
+  check_count(d, "C", p.c.size(), p.shape.c_registers());
+  check_count(d, "D", p.d.size(), d_registers);
+  d.emit(&mma_op<Kind::plain>, std::move(p));
+}
+
+void load_matrix(FunctionDecoder& d) {
+  Tiles t = decode_tiles(d, d.operand(1), d.operand(0), true);
+  d.emit(&load_matrix_op, std::move(t));
+}
+
+void store_matrix(FunctionDecoder& d) {
+  Tiles t = decode_tiles(d, d.operand(0), d.operand(1), false);
+  d.emit(&store_matrix_op, std::move(t));
+}
+
+void move_matrix(FunctionDecoder& d) {
+  take_sync_aligned(d);
+  if (!d.modifiers.take("m8n8") || !d.modifiers.take("trans") || d.modifiers.take_type() != Type::b16)
+    d.refuse("it is movmatrix.sync.aligned.m8n8.trans.b16");
+  emit_lanewise(d, &move_matrix_op, Type::b32, {Type::b32});
+}
+
+void old_matrix_multiply(FunctionDecoder& d) { d.refuse("the warp-wide wmma is not supported: use mma.sync"); }
+
+}  // namespace wm::vgpu::isa
