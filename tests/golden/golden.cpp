@@ -2,11 +2,14 @@
 #include "golden/golden.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,53 +59,127 @@ Options parse(int argc, char** argv) {
 
 using Group = std::vector<const Case*>;
 
-// Runs the cases of one family; those that throw are reported and left out.
-File run_family(const Group& group, const std::string& device_id, bool all, bool* failed) {
-  const Device device = Device::open(device_id);
-  File file{device.info().name, {}};
-  for (const Case* one : group) {
-    try {
-      file.records.push_back(make_record(*one, one->run(device), all));
-    } catch (const std::exception& error) {
-      *failed = true;
-      fmt::print(stderr, "{}: {}\n", one->name, error.what());
-    }
+// What became of one case: a record of every element, or why there is none.
+struct Outcome {
+  std::optional<Record> record;
+  std::string problem;
+};
+using Report = std::function<void(const Case&, const Outcome&)>;
+
+Outcome run_case(const Case& one, const Device& device) {
+  try {
+    return {make_record(one, one.run(device), true), ""};
+  } catch (const std::exception& error) {
+    return {std::nullopt, error.what()};
   }
-  return file;
 }
 
-// The same in a child process, killed at the time limit. A device is first touched in the child: CUDA survives no fork.
-std::optional<File> run_in_child(const Group& group, const Options& options, int time_limit, bool* failed) {
-  const std::string part = fmt::format("/tmp/golden.{}.part", getpid());
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) throw Error(ErrorCode::io, "fork failed");
-  if (child == 0) {
-    alarm(static_cast<unsigned>(time_limit));
-    bool child_failed = false;
-    try {
-      write_file(part, run_family(group, options.device, true, &child_failed));
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "{}: {}\n", family_of(group.front()->name), error.what());
-      child_failed = true;
+// The child's side of a pipe: one message a case. It ends where the device no longer answers, because a kernel that
+// failed takes the context with it; the parent goes on with a new child.
+[[noreturn]] void run_as_child(std::span<const Case* const> group, const std::string& device_id, std::FILE* out) {
+  const auto send = [&](char kind, const std::string& text) {
+    const std::uint64_t size = text.size();
+    std::fputc(kind, out);
+    std::fwrite(&size, sizeof(size), 1, out);
+    std::fwrite(text.data(), 1, text.size(), out);
+    std::fflush(out);
+  };
+  bool begun = false;
+  try {
+    const Device device = Device::open(device_id);
+    for (const Case* one : group) {
+      begun = true;
+      const Outcome outcome = run_case(*one, device);
+      if (outcome.record)
+        send('r', encode({device.info().name, {*outcome.record}}));
+      else
+        send('p', outcome.problem);
+      if (!outcome.record) device.synchronize();
     }
-    std::fflush(nullptr);
-    _exit(child_failed ? 1 : 0);
+  } catch (const std::exception& error) {
+    // After a failed case the reason is known; otherwise it is that the device does not open.
+    if (!begun) fmt::print(stderr, "{}\n", error.what());
+    _exit(1);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) *failed = true;
-  if (!WIFEXITED(status))
-    fmt::print(stderr, "{}: ended by signal {} (the limit is {} s)\n", family_of(group.front()->name), WTERMSIG(status),
-               time_limit);
-  std::optional<File> file;
-  if (access(part.c_str(), R_OK) == 0) file = read_file(part);
-  unlink(part.c_str());
-  return file;
+  _exit(0);
+}
+
+// Reads exactly `size` bytes before the deadline.
+bool receive(int pipe, void* data, std::size_t size, std::chrono::steady_clock::time_point deadline) {
+  auto* at = static_cast<char*>(data);
+  while (size > 0) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd ready{pipe, POLLIN, 0};
+    if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) <= 0) return false;
+    const ssize_t got = read(pipe, at, size);
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+// Runs the cases in a child process, and in another one after each case that hangs, crashes or breaks the device. CUDA
+// survives no fork, so the device is first touched in the child.
+void run_in_children(std::span<const Case* const> group, const std::string& device_id, int time_limit,
+                     std::string* device_name, const Report& report) {
+  while (!group.empty()) {
+    int ends[2];
+    std::fflush(nullptr);
+    if (pipe(ends) != 0) throw Error(ErrorCode::io, "cannot make a pipe");
+    const pid_t child = fork();
+    if (child < 0) throw Error(ErrorCode::io, "fork failed");
+    if (child == 0) {
+      close(ends[0]);
+      run_as_child(group, device_id, fdopen(ends[1], "wb"));
+    }
+    close(ends[1]);
+    const std::size_t before = group.size();
+    while (!group.empty()) {
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(time_limit);
+      char kind = 0;
+      std::uint64_t size = 0;
+      std::string text;
+      bool whole = receive(ends[0], &kind, 1, deadline) && receive(ends[0], &size, sizeof(size), deadline);
+      if (whole) {
+        text.resize(size);
+        whole = receive(ends[0], text.data(), size, deadline);
+      }
+      if (!whole) break;
+      const Case& one = *group.front();
+      group = group.subspan(1);
+      if (kind == 'r') {
+        File file = decode(text, "a child's message");
+        *device_name = file.device;
+        report(one, {std::move(file.records.front()), ""});
+      } else {
+        report(one, {std::nullopt, text});
+      }
+    }
+    close(ends[0]);
+    int status = 0;
+    const bool ended = waitpid(child, &status, WNOHANG) == child;
+    if (!ended) {
+      usleep(200'000);  // a child that has just closed its pipe may still be leaving
+      if (waitpid(child, &status, WNOHANG) == 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+      }
+    }
+    // A child that left after a failed case leaves the next one to a new child; one that said nothing lost its first.
+    if (!group.empty() && (group.size() == before || !WIFEXITED(status))) {
+      report(*group.front(),
+             {std::nullopt, WIFEXITED(status) ? fmt::format("the process ended with status {}", WEXITSTATUS(status))
+                                              : fmt::format("killed by signal {} (the limit is {} s)", WTERMSIG(status),
+                                                            time_limit)});
+      group = group.subspan(1);
+    }
+  }
 }
 
 struct Tally {
-  std::uint64_t cases = 0, elements = 0, mismatches = 0;
+  std::uint64_t cases = 0, failed = 0, elements = 0, mismatches = 0;
   double worst = 0;
 };
 
@@ -119,43 +196,52 @@ int run_checked(const Options& options, std::span<const Case> cases, int time_li
   if (!options.compare.empty())
     for (Record& record : read_file(options.compare).records) recorded.emplace(record.name, std::move(record));
 
-  bool failed = families.empty();
   File out;
   std::map<std::string, Tally> tallies;
-  for (const auto& [family, group] : families) {
-    const bool on_gpu = options.device.starts_with("cuda");
-    const auto file = on_gpu ? run_in_child(group, options, time_limit, &failed)
-                             : std::optional(run_family(group, options.device, true, &failed));
-    if (!file) continue;
-    out.device = file->device;
-    Tally& tally = tallies[family];
-    for (const Record& full : file->records) {
-      const Case& one = **std::find_if(group.begin(), group.end(), [&](const Case* c) { return c->name == full.name; });
-      const Results results{full.type, full.stored};
-      ++tally.cases;
-      if (!options.record.empty()) {
-        out.records.push_back(make_record(one, results, options.all));
-        tally.elements += full.count;
-        continue;
-      }
-      const auto found = recorded.find(full.name);
-      if (found == recorded.end()) {
-        fmt::print("{}: not recorded\n", full.name);
-        failed = true;
-        continue;
-      }
-      const Comparison comparison = compare(one, found->second, results);
-      for (const std::string& message : comparison.messages) fmt::print("{}\n", message);
-      tally.elements += comparison.elements;
-      tally.mismatches += comparison.mismatches;
-      tally.worst = std::max(tally.worst, comparison.worst);
-      failed |= comparison.mismatches != 0;
+  const Report report = [&](const Case& one, const Outcome& outcome) {
+    Tally& tally = tallies[family_of(one.name)];
+    ++tally.cases;
+    if (!outcome.record) {
+      ++tally.failed;
+      fmt::print("{}: {}\n", one.name, outcome.problem);
+      return;
     }
+    const Results results{outcome.record->type, outcome.record->stored};
+    if (!options.record.empty()) {
+      out.records.push_back(make_record(one, results, options.all));
+      tally.elements += outcome.record->count;
+      return;
+    }
+    const auto found = recorded.find(one.name);
+    if (found == recorded.end()) {
+      ++tally.failed;
+      fmt::print("{}: not recorded\n", one.name);
+      return;
+    }
+    const Comparison comparison = compare(one, found->second, results);
+    for (const std::string& message : comparison.messages) fmt::print("{}\n", message);
+    tally.failed += comparison.mismatches != 0;
+    tally.elements += comparison.elements;
+    tally.mismatches += comparison.mismatches;
+    tally.worst = std::max(tally.worst, comparison.worst);
+  };
+  Group all;
+  for (const auto& [family, group] : families) all.insert(all.end(), group.begin(), group.end());
+  if (options.device.starts_with("cuda")) {
+    run_in_children(all, options.device, time_limit, &out.device, report);
+  } else {
+    const Device device = Device::open(options.device);
+    out.device = device.info().name;
+    for (const Case* one : all) report(*one, run_case(*one, device));
   }
-  fmt::print("{:<24}{:>8}{:>12}{:>12}{:>16}\n", "family", "cases", "elements", "mismatches", "worst/bound");
-  for (const auto& [family, tally] : tallies)
-    fmt::print("{:<24}{:>8}{:>12}{:>12}{:>16}\n", family, tally.cases, tally.elements, tally.mismatches,
-               tally.worst > 0 ? fmt::format("{:.3f}", tally.worst) : "exact");
+  fmt::print("{:<24}{:>8}{:>8}{:>12}{:>12}{:>16}\n", "family", "cases", "failed", "elements", "mismatches",
+             "worst/bound");
+  bool failed = families.empty();
+  for (const auto& [family, tally] : tallies) {
+    fmt::print("{:<24}{:>8}{:>8}{:>12}{:>12}{:>16}\n", family, tally.cases, tally.failed, tally.elements,
+               tally.mismatches, tally.worst > 0 ? fmt::format("{:.3f}", tally.worst) : "exact");
+    failed |= tally.failed != 0;
+  }
   if (!options.record.empty()) write_file(options.record, out);
   return failed ? 1 : 0;
 }

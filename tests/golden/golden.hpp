@@ -5,7 +5,8 @@
 //     golden_x --compare FILE [--device virtual]          run again, compare, print counts per family; status 1 on
 //     mismatch golden_x --list                                      and with each of them: --filter TEXT, only names
 //     with TEXT in them
-// On a GPU each family runs in a child process with a time limit, so that one that hangs costs nothing but itself.
+// On a GPU cases run in child processes with a time limit for each case: one that hangs, crashes or breaks the device
+// costs nothing but itself.
 #pragma once
 
 #include <cstddef>
@@ -62,6 +63,8 @@ struct File {
 };
 void write_file(const std::string& path, const File& file);
 File read_file(const std::string& path);  // throws io on a damaged file
+std::string encode(const File& file);
+File decode(std::string data, const std::string& source);  // source: where it came from, for messages
 
 Record make_record(const Case& one, const Results& results, bool all);
 
@@ -73,7 +76,7 @@ struct Comparison {
 };
 Comparison compare(const Case& one, const Record& record, const Results& results);
 
-// The program's main. `time_limit` is in seconds, a family.
-int run_golden(int argc, char** argv, std::span<const Case> cases, int time_limit = 60);
+// The program's main. `time_limit` is in seconds, for a case and what it has to compile first.
+int run_golden(int argc, char** argv, std::span<const Case> cases, int time_limit = 30);
 
 }  // namespace wm::golden

@@ -62,7 +62,7 @@ std::string hexadecimal(std::span<const std::byte> element) {
 
 }  // namespace
 
-void write_file(const std::string& path, const File& file) {
+std::string encode(const File& file) {
   Writer out;
   out.data_ = magic;
   out.text(file.device);
@@ -74,8 +74,13 @@ void write_file(const std::string& path, const File& file) {
     out.number(record.hash, 8);
     out.text({reinterpret_cast<const char*>(record.stored.data()), record.stored.size()});
   }
+  return std::move(out.data_);
+}
+
+void write_file(const std::string& path, const File& file) {
+  const std::string data = encode(file);
   std::ofstream stream(path, std::ios::binary);
-  stream.write(out.data_.data(), static_cast<std::streamsize>(out.data_.size()));
+  stream.write(data.data(), static_cast<std::streamsize>(data.size()));
   stream.close();
   if (!stream) throw Error(ErrorCode::io, fmt::format("cannot write {}", path));
 }
@@ -83,7 +88,11 @@ void write_file(const std::string& path, const File& file) {
 File read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw Error(ErrorCode::io, fmt::format("cannot read {}", path));
-  Reader in(std::string(std::istreambuf_iterator<char>(stream), {}));
+  return decode(std::string(std::istreambuf_iterator<char>(stream), {}), path);
+}
+
+File decode(std::string data, const std::string& path) {
+  Reader in(std::move(data));
   if (in.take(magic.size()) != magic) throw Error(ErrorCode::io, fmt::format("{} is no golden file", path));
   File file{std::string(in.text()), {}};
   for (std::uint64_t left = in.number(4); left > 0; --left) {

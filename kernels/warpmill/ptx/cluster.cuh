@@ -160,8 +160,8 @@ WM_DEVICE u32 compare_swap(ClusterAddress address, u32 expected, u32 desired) {
   return old;
 }
 
-// st.async: a store that a barrier in the same block as its target counts as bytes (4, 8 or 16). It is a weak store of
-// the asynchronous proxy; only the barrier's wait orders it.
+// st.async: a store (4, 8 or 16 bytes) that a barrier in the same block as its target counts. It is weak and happens
+// later: only the barrier's wait orders it.
 template <class T>
 WM_DEVICE void store_async(ClusterAddress address, T value, ClusterAddress barrier) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "cluster::store_async moves 4, 8 or 16 bytes");
