@@ -7,7 +7,7 @@ install(TARGETS warpmill EXPORT warpmill)
 install(TARGETS warpmill_program)
 install(DIRECTORY include/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The library carries these as text for its own compiler; installed they also serve nvcc, under the same names.
-install(DIRECTORY kernels/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} OPTIONAL)
+install(DIRECTORY kernels/warpmill ${CMAKE_BINARY_DIR}/kernels/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 install(EXPORT warpmill NAMESPACE warpmill:: DESTINATION ${package_folder} FILE warpmill-targets.cmake)
 configure_package_config_file(cmake/warpmill-config.cmake.in ${CMAKE_BINARY_DIR}/warpmill-config.cmake

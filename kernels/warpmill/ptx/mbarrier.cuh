@@ -120,7 +120,8 @@ WM_DEVICE void complete_tx(SharedAddress barrier, u32 bytes) {
 // waiter reads nothing that this thread wrote: a stage handed back after its wgmma are done.
 template <Scope scope = Scope::cluster>
 WM_DEVICE void arrive_remote(ClusterAddress barrier, u32 count = 1) {
-  static_assert(scope == Scope::block || scope == Scope::cluster, "an mbarrier arrival releases at block or cluster scope");
+  static_assert(scope == Scope::block || scope == Scope::cluster,
+                "an mbarrier arrival releases at block or cluster scope");
   if constexpr (scope == Scope::block)
     asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
                  : "memory");

@@ -159,7 +159,7 @@ void decode_copy(FunctionDecoder& d) {
   const int cache = d.modifiers.take_one_of({"ca", "cg"});
   if (cache < 0) d.refuse("it is cp.async.ca or cp.async.cg");
   SmallCopy c;
-  c.to_space = take_space(d);
+  c.to_space = take_space_first(d);
   if (c.to_space != AddressSpace::shared || take_space(d) != AddressSpace::global)
     d.refuse("it copies from .global to .shared");
   const bool hint = d.modifiers.take("L2::cache_hint");

@@ -32,5 +32,5 @@ int main(int argc, char** argv) {
   add_tensor_maps(cases);
   add_wgmma(cases);
   prepare({argv, static_cast<std::size_t>(argc)});
-  return run_golden(argc, argv, cases);
+  return run_golden(argc, argv, cases, 10);
 }
