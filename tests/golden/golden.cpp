@@ -242,7 +242,7 @@ int run_checked(const Options& options, std::span<const Case> cases, int time_li
                tally.mismatches, tally.worst > 0 ? fmt::format("{:.3f}", tally.worst) : "exact");
     failed |= tally.failed != 0;
   }
-  if (!options.record.empty()) write_file(options.record, out);
+  if (!out.records.empty()) write_file(options.record, out);
   return failed ? 1 : 0;
 }
 

@@ -51,7 +51,6 @@ void arithmetic(Integers& out) {
       out.add("int", fmt::format("mul24.{}.{}", half, type), DType::u32, {Kind::b32, Kind::b32});
       out.add("int", fmt::format("mad24.{}.{}", half, type), DType::u32, {Kind::b32, Kind::b32, Kind::b32});
     }
-  out.add("int", "mad24.hi.sat.s32", DType::u32, {Kind::b32, Kind::b32, Kind::b32});
   out.variants.push_back(
       {"int/add.cc.u32 addc.u32",
        ".reg .b32 %low, %high;\nadd.cc.u32 %low, %a, %b;\naddc.u32 %high, %a, %c;\nmov.b64 %d, {%low, "
