@@ -31,11 +31,9 @@ void for_each_symbol(const ptx::Operand& operand, Visit& visit) {
 
 Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip)
     : module_(ptx::read(ptx, name)), memory_(memory), chip_(chip) {
-  // PTX runs on later chips too, unless it is for exactly one.
-  const Architecture& target = module_.target;
-  if (target.specific ? target != chip.arch : target.number() > chip.arch.number())
+  if (!chip.arch.runs_ptx(module_.target))
     throw Error(ErrorCode::unsupported,
-                fmt::format("{} is for {}; this device is {}", module_.name, target.name(), chip.arch.name()));
+                fmt::format("{} is for {}; this device is {}", module_.name, module_.target.name(), chip.arch.name()));
   for (const ptx::Function& source : module_.functions) {
     if (source.declaration && function_index_.contains(source.name)) continue;
     Function& f = functions_.emplace_back();
