@@ -59,16 +59,19 @@ std::string times_in_words(const RunResult& result) {
 void print_output(const OutputResult& output) {
   if (output.comparison) {
     const Comparison& comparison = *output.comparison;
-    const std::string distance = fmt::format(
-        "largest difference {:.3g}, relative {:.3g}; allowed {:.3g} + {:.3g} * |expected|", comparison.largest_absolute,
-        comparison.largest_relative, output.tolerance.absolute, output.tolerance.relative);
-    if (comparison.holds())
-      line(output.buffer,
-           fmt::format("equals {}: {} elements, {}", output.expected, count_in_words(comparison.elements), distance));
+    const bool exact = output.tolerance.absolute == 0 && output.tolerance.relative == 0;
+    const std::string allowed = exact ? "exactly"
+                                      : fmt::format("within {:.3g} + {:.3g} * |expected|", output.tolerance.absolute,
+                                                    output.tolerance.relative);
+    const std::string elements = count_in_words(comparison.elements);
+    const std::string distance = fmt::format("largest difference {:.3g}, relative {:.3g}", comparison.largest_absolute,
+                                             comparison.largest_relative);
+    if (!comparison.holds())
+      line(output.buffer, fmt::format("DIFFERS from {} in {} of {} elements, {}; it must be equal {}", output.expected,
+                                      count_in_words(comparison.mismatches), elements, distance, allowed));
     else
-      line(output.buffer,
-           fmt::format("DIFFERS from {} in {} of {} elements, {}", output.expected,
-                       count_in_words(comparison.mismatches), count_in_words(comparison.elements), distance));
+      line(output.buffer, fmt::format("equals {} {}: {} elements{}", output.expected, allowed, elements,
+                                      exact ? "" : ", " + distance));
     for (const auto& mismatch : comparison.first)
       line("", fmt::format("{}[{}] is {}, expected {}", output.buffer, fmt::join(mismatch.at, ", "), mismatch.result,
                            mismatch.expected));
@@ -88,6 +91,9 @@ void print_words(const Case& description, const RunResult& result) {
 }
 
 // --- as JSON ---
+
+// Bytes that are no UTF-8 (a path, a compiler's log) must not spoil the whole.
+void print_json(const json& object) { fmt::print("{}\n", object.dump(2, ' ', false, json::error_handler_t::replace)); }
 
 json output_as_json(const OutputResult& output) {
   json object = {{"buffer", output.buffer}};
@@ -194,13 +200,13 @@ int run(const RunCommand& command) {
     const cases::RunRequest request{command.device, command.repeat, command.virtual_options};
     const RunResult result = command.json ? run_quietly(description, request) : cases::run_case(description, request);
     if (command.json)
-      fmt::print("{}\n", as_json(description, result).dump(2));
+      print_json(as_json(description, result));
     else
       print_words(description, result);
     return result.holds() ? success : wrong_result;
   } catch (const Error& error) {
     if (!command.json) throw;
-    fmt::print("{}\n", json{{"error", {{"code", name_of(error.code())}, {"message", error.what()}}}}.dump(2));
+    print_json({{"error", {{"code", name_of(error.code())}, {"message", error.what()}}}});
     return could_not_run;
   }
 }
