@@ -141,7 +141,9 @@ void reciprocal_square_root(FunctionDecoder& d) {
   if (!d.modifiers.take("approx")) d.refuse("it needs .approx");
   const bool ftz = d.modifiers.take("ftz");
   const Type type = d.modifiers.take_type();
-  if (type == Type::f64) return emit_unary(d, &approximate64<&numeric::rsqrt_approx_f64>, type, ftz);
+  if (type == Type::f64)
+    return emit_unary(d, ftz ? &approximate64<&numeric::rsqrt_approx_f64> : &approximate64<&numeric::rsqrt_f64>, type,
+                      ftz);
   if (type != Type::f32) d.refuse("its types are .f32 and .f64");
   emit_unary(d, &approximate<&numeric::rsqrt_approx>, type, ftz);
 }

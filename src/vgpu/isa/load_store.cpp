@@ -143,10 +143,17 @@ void check_vector(const FunctionDecoder& d, const MemoryQualifiers& q, Type type
   if (bytes > 16) d.refuse("this architecture moves at most 16 bytes a thread");
 }
 
+// Unlike an atomic operation, a load or store has no default for either.
+void check_scope(FunctionDecoder& d, const MemoryQualifiers& q) {
+  const bool ordered = q.ordering != Ordering::weak && q.ordering != Ordering::volatile_;
+  if (q.scoped != ordered) d.refuse(ordered ? "an ordering needs a scope" : "a scope needs an ordering");
+}
+
 }  // namespace
 
 void load(FunctionDecoder& d) {
   const MemoryQualifiers q = take_memory_qualifiers(d);
+  check_scope(d, q);
   Type type = d.modifiers.take_type();
   if (type == Type::none) d.refuse("it has no type");
   check_vector(d, q, type);
@@ -180,6 +187,7 @@ void load(FunctionDecoder& d) {
 void store(FunctionDecoder& d) {
   if (d.modifiers.has("async")) return store_async(d);
   const MemoryQualifiers q = take_memory_qualifiers(d);
+  check_scope(d, q);
   Type type = d.modifiers.take_type();
   if (type == Type::none) d.refuse("it has no type");
   check_vector(d, q, type);

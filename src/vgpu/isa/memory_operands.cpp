@@ -56,9 +56,7 @@ MemoryQualifiers take_memory_qualifiers(FunctionDecoder& d) {
   } else {
     q.ordering = take_ordering(d);
   }
-  const bool scope = take_scope(d);
-  const bool scoped = q.ordering != Ordering::weak && q.ordering != Ordering::volatile_;
-  if (scope != scoped) d.refuse(scoped ? "an ordering needs a scope" : "a scope needs an ordering");
+  q.scoped = take_scope(d);
   q.space = take_space(d);
   // Caches are not modelled: what only steers them is read and forgotten.
   d.modifiers.take_one_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});

@@ -10,6 +10,7 @@ enum class Ordering : u8 { weak, relaxed, acquire, release, acq_rel, volatile_, 
 struct MemoryQualifiers {
   AddressSpace space = AddressSpace::generic;
   Ordering ordering = Ordering::weak;
+  bool scoped = false;      // .cta, .cluster, .gpu or .sys was there
   bool cache_hint = false;  // one more operand
   u32 vector = 1;
 };

@@ -62,6 +62,10 @@ double upper_input(std::uint64_t bits) { return std::bit_cast<double>(flush(Form
 std::uint64_t rcp_approx_f64(std::uint64_t a) { return upper_word(1.0 / upper_input(a)); }
 std::uint64_t rsqrt_approx_f64(std::uint64_t a) { return upper_word(1.0 / std::sqrt(upper_input(a))); }
 
+std::uint64_t rsqrt_f64(std::uint64_t a) {
+  return std::bit_cast<std::uint64_t>(1.0 / std::sqrt(std::bit_cast<double>(a)));
+}
+
 std::uint16_t ex2_approx_half(Format format, std::uint16_t a, bool ftz) {
   const std::uint64_t number = ftz ? flush(format, a) : a;
   const double value = std::exp2(f64_of(format, number));

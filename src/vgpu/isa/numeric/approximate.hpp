@@ -21,9 +21,11 @@ std::uint32_t tanh_approx(std::uint32_t a);             // tanh(a)          rela
 std::uint32_t div_approx(std::uint32_t a, std::uint32_t b, bool ftz);  // a/b  2 ulp while |b| is in [2^-126, 2^126]
 std::uint32_t div_full(std::uint32_t a, std::uint32_t b, bool ftz);    // a/b  2 ulp
 
-// rcp.approx.ftz.f64 and rsqrt.approx(.ftz).f64: the chip looks at the upper 32 bits alone and leaves the lower zero.
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the chip looks at the upper 32 bits alone and leaves the lower zero.
 std::uint64_t rcp_approx_f64(std::uint64_t a);
 std::uint64_t rsqrt_approx_f64(std::uint64_t a);
+// rsqrt.approx.f64 without .ftz is a routine of the compiler's, good to one unit in the last place.
+std::uint64_t rsqrt_f64(std::uint64_t a);
 
 // f16 and bf16 (one number; see pairwise for x2).
 std::uint16_t ex2_approx_half(Format format, std::uint16_t a, bool ftz);  // f16: relative 2^-9.9; bf16 (.ftz): 2^-7
