@@ -1,4 +1,5 @@
-// What a compiler makes of everyday CUDA C++: templates, printf, a switch table, local arrays, calls, function pointers.
+// What a compiler makes of everyday CUDA C++: templates, printf, a switch table, local arrays, calls, function
+// pointers.
 #include <cstdio>
 
 struct Point {
@@ -14,7 +15,8 @@ __device__ int* last = &counter;
 struct __align__(4) Packed {
   char kind;
   int* where;
-} __attribute__((packed));
+}
+__attribute__((packed));
 __device__ Packed packed = {'p', &counter};
 
 __device__ __noinline__ int ackermann(int m, int n) {

@@ -1,0 +1,64 @@
+// Programs that nobody wrote for this repository's sake: compiled by nvcc, run on the virtual GPU, compared with the
+// host.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "warpmill/buffer.hpp"
+#include "warpmill/device.hpp"
+#include "warpmill/module.hpp"
+
+namespace wm {
+
+// Runs each test for both architectures' PTX.
+class Foreign : public testing::TestWithParam<std::string> {
+ protected:
+  Device device = Device::open("virtual:" + GetParam());
+
+  Kernel kernel(const std::string& program, const std::string& entry) {
+    const std::filesystem::path path =
+        std::filesystem::path(WARPMILL_TEST_DATA) / (program + "." + GetParam() + ".ptx");
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file) << path;
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return Module::load_ptx(device, text, path.filename().string()).kernel(entry);
+  }
+
+  template <typename... Arguments>
+  void run(const Kernel& kernel, const LaunchConfig& config, const Arguments&... arguments) {
+    const Stream stream(device);
+    launch(stream, kernel, config, arguments...);
+    stream.synchronize();
+  }
+
+  template <typename T>
+  Buffer buffer(const std::vector<T>& elements) {
+    return Buffer::of(device, std::span<const T>(elements));
+  }
+  template <typename T>
+  Buffer zeros(std::size_t count) {
+    return buffer(std::vector<T>(count));
+  }
+};
+
+// Whole numbers from low to high, always the same ones.
+template <typename T>
+std::vector<T> whole_numbers(std::size_t count, long long low, long long high, unsigned seed = 1) {
+  std::mt19937_64 random(seed);
+  std::vector<T> values(count);
+  for (T& value : values) value = T(low + (long long)(random() % (unsigned long long)(high - low + 1)));
+  return values;
+}
+
+inline const auto architectures = testing::Values(std::string("sm_80"), std::string("sm_90a"));
+inline std::string architecture_name(const testing::TestParamInfo<std::string>& info) { return info.param; }
+
+}  // namespace wm
