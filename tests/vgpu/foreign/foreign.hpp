@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,22 +16,31 @@
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/module.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm {
 
-// Runs each test for both architectures' PTX.
-class Foreign : public testing::TestWithParam<std::string> {
+// Runs each test for both architectures' PTX, under every mode of the scheduler.
+class Foreign : public testing::TestWithParam<std::tuple<std::string, vgpu::Mode>> {
  protected:
-  Device device = Device::open("virtual:" + GetParam());
+  Foreign() {
+    const vgpu::Mode mode = std::get<1>(GetParam());
+    vgpu::set_run_options(device, {.mode = mode, .seed = 7, .deterministic = mode != vgpu::Mode::friendly});
+  }
 
-  Kernel kernel(const std::string& program, const std::string& entry) {
+  const std::string architecture = std::get<0>(GetParam());
+  Device device = Device::open("virtual:" + architecture);
+
+  Module module(const std::string& program) {
     const std::filesystem::path path =
-        std::filesystem::path(WARPMILL_TEST_DATA) / (program + "." + GetParam() + ".ptx");
+        std::filesystem::path(WARPMILL_TEST_DATA) / (program + "." + architecture + ".ptx");
     std::ifstream file(path, std::ios::binary);
     EXPECT_TRUE(file) << path;
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return Module::load_ptx(device, text, path.filename().string()).kernel(entry);
+    return Module::load_ptx(device, text, path.filename().string());
   }
+
+  Kernel kernel(const std::string& program, const std::string& entry) { return module(program).kernel(entry); }
 
   template <typename... Arguments>
   void run(const Kernel& kernel, const LaunchConfig& config, const Arguments&... arguments) {
@@ -58,7 +68,12 @@ std::vector<T> whole_numbers(std::size_t count, long long low, long long high, u
   return values;
 }
 
-inline const auto architectures = testing::Values(std::string("sm_80"), std::string("sm_90a"));
-inline std::string architecture_name(const testing::TestParamInfo<std::string>& info) { return info.param; }
+inline const auto modes = testing::Values(vgpu::Mode::friendly, vgpu::Mode::random, vgpu::Mode::adversarial);
+inline const auto everywhere = testing::Combine(testing::Values(std::string("sm_80"), std::string("sm_90a")), modes);
+
+inline std::string case_name(const testing::TestParamInfo<std::tuple<std::string, vgpu::Mode>>& info) {
+  const char* const names[] = {"friendly", "random", "adversarial"};
+  return std::get<0>(info.param) + "_" + names[std::size_t(std::get<1>(info.param))];
+}
 
 }  // namespace wm

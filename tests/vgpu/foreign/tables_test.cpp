@@ -12,7 +12,7 @@ namespace wm {
 namespace {
 
 using Tables = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Tables, architectures, architecture_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Tables, everywhere, case_name);
 
 enum Code : std::uint8_t {
   push,
@@ -113,11 +113,9 @@ TEST_P(Tables, AModulesVariableLivesFromOneKernelToTheNext) {
   const std::vector<int> begins = {0, 9, 9, 28};
   const Buffer bytes = buffer(std::vector<char>(text.begin(), text.end())), ranges = buffer(begins);
   const Buffer out = zeros<std::uint32_t>(3);
-  const std::filesystem::path path = std::filesystem::path(WARPMILL_TEST_DATA) / ("tables." + GetParam() + ".ptx");
-  std::ifstream file(path);
-  const Module module = Module::load_ptx(device, std::string{std::istreambuf_iterator<char>(file), {}});
-  run(module.kernel("checksum_table"), {.grid = {1}, .block = {256}});
-  run(module.kernel("checksum"), {.grid = {1}, .block = {3}}, bytes, ranges, out);
+  const Module tables = module("tables");
+  run(tables.kernel("checksum_table"), {.grid = {1}, .block = {256}});
+  run(tables.kernel("checksum"), {.grid = {1}, .block = {3}}, bytes, ranges, out);
   const auto got = out.download<std::uint32_t>();
   EXPECT_EQ(checksum("123456789"), 0xcbf43926u);
   for (int i = 0; i < 3; ++i)
