@@ -142,6 +142,12 @@ const PtxEntry* PtxSummary::find(std::string_view entry) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
+void PtxSummary::set_kinds(std::string_view entry, std::span<Parameter> parameters) const {
+  const PtxEntry* found = find(entry);
+  if (!found || found->parameters.size() != parameters.size()) return;
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].kind = found->parameters[i].kind;
+}
+
 PtxSummary summarize(std::string_view ptx) {
   PtxSummary summary;
   Tokens tokens(ptx);

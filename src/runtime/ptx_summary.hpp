@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct PtxSummary {
   std::optional<Architecture> target;  // none where the text does not say, or names one that is not known here
   std::vector<PtxEntry> entries;
   const PtxEntry* find(std::string_view entry) const;
+  // Says of parameters whose places are known what kind each is.
+  void set_kinds(std::string_view entry, std::span<Parameter> parameters) const;
 };
 
 // Takes any text; what it does not understand it leaves out.

@@ -143,9 +143,8 @@ class CudaModule final : public LoadedModule {
 
   // Sizes from the driver, kinds from the PTX.
   std::vector<Parameter> parameters(const std::string& name, CUfunction function) const {
-    const PtxEntry* entry = summary_.find(name);
     if (!driver().function_parameter) {
-      if (entry) return entry->parameters;
+      if (const PtxEntry* entry = summary_.find(name)) return entry->parameters;
       throw Error(ErrorCode::unsupported, fmt::format("the parameters of kernel '{}' of '{}' are not known: a driver "
                                                       "before CUDA 12.4 does not tell them; load PTX, or update it",
                                                       name, name_));
@@ -155,8 +154,7 @@ class CudaModule final : public LoadedModule {
     while (driver().function_parameter(function, parameters.size(), &parameter.offset, &parameter.bytes) ==
            CUDA_SUCCESS)
       parameters.push_back(parameter);
-    if (entry && entry->parameters.size() == parameters.size())
-      for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].kind = entry->parameters[i].kind;
+    summary_.set_kinds(name, parameters);
     return parameters;
   }
 

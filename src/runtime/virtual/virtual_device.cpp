@@ -47,12 +47,14 @@ struct VirtualKernel : LoadedKernel {
 
 class VirtualModule final : public LoadedModule {
  public:
-  VirtualModule(std::shared_ptr<vgpu::Machine> machine, std::shared_ptr<vgpu::Program> program)
+  VirtualModule(std::shared_ptr<vgpu::Machine> machine, std::shared_ptr<vgpu::Program> program,
+                const PtxSummary& summary)
       : machine_(std::move(machine)), program_(std::move(program)) {
     for (const vgpu::ProgramKernel* kernel : vgpu::Machine::kernels(*program_)) {
       VirtualKernel& loaded = kernels_[kernel->name];
       loaded.name = kernel->name;
       loaded.parameters = kernel->parameters;
+      summary.set_kinds(kernel->name, loaded.parameters);  // the same judgement as on a GPU
       loaded.static_shared_bytes = kernel->static_shared_bytes;
       loaded.local_bytes = kernel->local_bytes;
       loaded.max_threads = kernel->max_threads;
@@ -138,7 +140,7 @@ class VirtualDevice final : public Backend {
                   fmt::format("'{}' cannot be loaded on {}: a virtual device executes PTX, and it has none", code.name,
                               info_.id));
     const std::lock_guard lock(mutex_);
-    return std::make_shared<VirtualModule>(machine_, machine_->load(code.ptx, code.name));
+    return std::make_shared<VirtualModule>(machine_, machine_->load(code.ptx, code.name), code.summary);
   }
 
   // A kernel at a time, each on all the host's cores.
