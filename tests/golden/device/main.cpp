@@ -2,11 +2,16 @@
 // compared.
 #include <algorithm>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "lab.hpp"
 
 namespace {
 
-// What all cases need is compiled at once on all cores, before the first process is started; a few are not worth it.
+// What all cases need is compiled at once on all cores, before the first case runs; a few are not worth it. A process
+// of its own does it and leaves the programs in the cache on disk: after NVRTC has run here, a forked child finds the
+// driver unusable.
 void prepare(std::span<char* const> arguments) {
   const auto find = [&](std::string_view name) { return std::find(arguments.begin(), arguments.end(), name); };
   const auto end = arguments.end();
@@ -14,7 +19,12 @@ void prepare(std::span<char* const> arguments) {
   const auto device = find("--device");
   const bool cuda =
       device == end ? find("--record") != end : device + 1 != end && std::string_view(device[1]).starts_with("cuda");
-  wm::golden::compile_all(cuda ? wm::DeviceKind::cuda : wm::DeviceKind::virtual_gpu);
+  if (const pid_t compiler = fork(); compiler == 0) {
+    wm::golden::compile_all(cuda ? wm::DeviceKind::cuda : wm::DeviceKind::virtual_gpu);
+    _exit(0);
+  } else if (compiler > 0) {
+    waitpid(compiler, nullptr, 0);
+  }
 }
 
 }  // namespace
