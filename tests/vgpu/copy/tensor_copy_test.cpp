@@ -250,7 +250,9 @@ TEST_P(TensorCopy, ChunksCoverTheTileOnceAndNameTheSameBytes) {
 TensorMapSpec plain() {
   return {.element = MapElement::u8, .address = base, .dims = {3, 40}, .strides = {48}, .box = {2, 32}};
 }
-Fields decoded(const TensorMapSpec& spec) { return tensor_map::decode_virtual(tensor_map::encode_virtual(spec).bytes); }
+Fields decoded(const TensorMapSpec& spec) {
+  return tensor_map::decode_virtual(bytes_of(tensor_map::encode_virtual(spec)));
+}
 
 TEST(TensorCopyLimits, CoordinatesFarOutsideOnlyFill) {
   HostMemory global(base, 256);
