@@ -27,10 +27,13 @@
 namespace wm {
 
 template <GemmPlan plan>
+using Strip = SharedTile<bf16, plan.strip_rows(), plan.strip_columns()>;
+
+template <GemmPlan plan>
 struct GemmShared {
   SharedTile<bf16, plan.tile.m, plan.tile.k> a[plan.stages];
   SharedTile<bf16, plan.tile.n, plan.tile.k> b[plan.stages];
-  SharedTile<bf16, plan.strip_rows(), plan.strip_columns()> out[plan.multiply_groups][GemmPlan::out_buffers];
+  Strip<plan> out[plan.multiply_groups][GemmPlan::out_buffers];
   RingBarriers<plan.stages> ring;
 };
 
@@ -138,52 +141,45 @@ WM_DEVICE u32 pack(f32 low, f32 high) {
   return pair;
 }
 
-// A strip straight from registers: for the last columns of an n that is no multiple of 8, where the copy engine would
-// write whole 16-byte chunks over whatever follows the row.
+// A strip from shared memory, element by element: for the last columns of an n that is no multiple of 8, where the copy
+// engine would write whole 16-byte chunks over whatever follows the row.
 template <GemmPlan plan>
-WM_DEVICE void store_strip_by_threads(const f32 (&sums)[plan.tile.n / 2], int strip, const GemmArguments& args, u32 m,
-                                      u32 n) {
-  const u32 thread = thread_of_warpgroup(), lane = thread % 32;
-  const u32 row = m + thread / 32 * 16 + lane / 4;
-#pragma unroll
-  for (int i = 0; i < plan.strip_columns() / 8; ++i) {
-    const u32 column = n + i * 8 + lane % 4 * 2;
-    const f32* quad = &sums[(strip * plan.strip_columns() / 8 + i) * 4];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      if (row + half * 8 >= args.m) continue;
-      const u32 pair = pack(quad[half * 2], quad[half * 2 + 1]);
-      bf16* out = reinterpret_cast<bf16*>(args.out) + (row + half * 8) * args.out_stride + column;
-      if (column < args.n) out[0] = bf16::from_bits(u16(pair));
-      if (column + 1 < args.n) out[1] = bf16::from_bits(u16(pair >> 16));
-    }
+WM_DEVICE void copy_out(Strip<plan>& strip, const GemmArguments& args, u32 m, u32 n) {
+  const u32 rows = min(u32(plan.strip_rows()), args.m - m), columns = min(u32(plan.strip_columns()), args.n - n);
+  bf16* const out = reinterpret_cast<bf16*>(args.out) + m * args.out_stride + n;
+#pragma unroll 1
+  for (u32 i = thread_of_warpgroup(); i < rows * columns; i += warpgroup_threads) {
+    const u32 row = i / columns, column = i % columns;
+    out[row * args.out_stride + column] = strip.at(row, column);
   }
 }
 
-// A strip through shared memory: stmatrix into the swizzled strip, then one store by the copy engine.
+// A strip on its way out: stmatrix into shared memory, swizzled, then one store by the copy engine.
 template <GemmPlan plan>
-WM_DEVICE void store_strip(const f32 (&sums)[plan.tile.n / 2], int strip, const GemmArguments& args, i32 m, i32 n,
-                           u32 group, u32 buffer, GemmShared<plan>& shared) {
+WM_DEVICE void store_strip(const f32* sums, const GemmArguments& args, u32 m, u32 n, u32 group, u32 buffer,
+                           GemmShared<plan>& shared) {
   const u32 barrier = u32(NamedBarrier::first_multiply_group) + group;
   const u32 thread = thread_of_warpgroup(), lane = thread % 32;
-  auto& out = shared.out[group][buffer];
+  auto& strip = shared.out[group][buffer];
   // The store that last used this buffer has read it: only its issuer can know.
   if (thread == 0) bulk::wait_group_read<GemmPlan::out_buffers - 1>();
   barrier::sync(barrier, warpgroup_threads);
 #pragma unroll
   for (int i = 0; i < plan.strip_columns() / 16; ++i) {  // 16 columns: two 8x8 matrices above two more
-    const f32* eight = &sums[(strip * plan.strip_columns() / 16 + i) * 8];
+    const f32* eight = sums + i * 8;
     const u32 words[4] = {pack(eight[0], eight[1]), pack(eight[2], eight[3]), pack(eight[4], eight[5]),
                           pack(eight[6], eight[7])};
     // Lanes 0-15 give the rows of the left pair of matrices, lanes 16-31 of the right one.
-    stmatrix::store(out.chunk(thread / 32 * 16 + lane % 16, i * 2 + lane / 16), words);
+    stmatrix::store(strip.chunk(thread / 32 * 16 + lane % 16, i * 2 + lane / 16), words);
   }
   fence::proxy_async_shared();
   barrier::sync(barrier, warpgroup_threads);
-  if (thread == 0) {
-    tma::store(args.d, {n, m}, out.from_row(0));
-    bulk::commit_group();
+  if (args.n % 8 != 0 && n + plan.strip_columns() > args.n) {
+    copy_out<plan>(strip, args, m, n);
+  } else if (thread == 0) {
+    tma::store(args.d, {i32(n), i32(m)}, strip.from_row(0));
   }
+  if (thread == 0) bulk::commit_group();  // an empty one after copy_out, so that groups and buffers stay in step
 }
 
 template <GemmPlan plan>
@@ -202,12 +198,8 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
       for (int strip = 0; strip < plan.tile.n / plan.strip_columns(); ++strip) {
         const u32 n = place.n(tile) + strip * plan.strip_columns();
         if (m >= args.m || n >= args.n) continue;
-        if (args.n % 8 != 0 && n + plan.strip_columns() > args.n) {
-          store_strip_by_threads<plan>(sums.value[block], strip, args, m, n);
-        } else {
-          store_strip<plan>(sums.value[block], strip, args, m, n, group, buffer, shared);
-          buffer ^= 1;
-        }
+        store_strip<plan>(&sums.value[block][strip * plan.strip_columns() / 2], args, m, n, group, buffer, shared);
+        buffer ^= 1;
       }
     }
   }

@@ -25,6 +25,11 @@ struct alignas(1024) SharedTile {
     return row * row_bytes + ((chunk ^ (row / (8 / chunks) % chunks)) * 16);
   }
   WM_DEVICE SharedAddress chunk(u32 row, u32 chunk) { return SharedAddress(data) + offset(row, chunk); }
+  // One element, by an ordinary access.
+  WM_DEVICE Element& at(u32 row, u32 column) {
+    constexpr u32 chunk_elements = 16 / sizeof(Element);
+    return reinterpret_cast<Element*>(data + offset(row, column / chunk_elements))[column % chunk_elements];
+  }
   // The part of the tile that begins at `row`, a multiple of 8.
   WM_DEVICE SharedAddress from_row(u32 row) { return SharedAddress(data) + row * row_bytes; }
 };
