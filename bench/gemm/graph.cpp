@@ -30,7 +30,12 @@ Graph::Graph(const Stream& stream, const std::function<void()>& work) {
   static const auto instantiate =
       resolve<CUresult (*)(CUgraphExec*, CUgraph, unsigned long long)>("cuGraphInstantiateWithFlags");
   static const auto destroy = resolve<CUresult (*)(CUgraph)>("cuGraphDestroy");
+  static const auto context_of = resolve<CUresult (*)(CUstream, CUcontext*)>("cuStreamGetCtx");
+  static const auto make_current = resolve<CUresult (*)(CUcontext)>("cuCtxSetCurrent");
   const auto native = static_cast<CUstream>(stream.native());
+  CUcontext context = nullptr;  // the driver wants it current to instantiate a graph
+  check(context_of(native, &context), "finding a stream's context");
+  check(make_current(context), "making a stream's context current");
   check(begin(native, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "begin of a graph capture");
   CUgraph graph = nullptr;
   try {

@@ -248,6 +248,10 @@ TEST(Gpu, LaunchesAreCapturedIntoGraphs) {
   const auto raw = static_cast<CUstream>(stream.native());
   CUgraph graph = nullptr;
   CUgraphExec ready = nullptr;
+  // Graphs are the caller's business, and the driver wants the caller's context for them.
+  CUcontext context = nullptr;
+  call<CUresult(CUstream, CUcontext*)>("cuStreamGetCtx", raw, &context);
+  call<CUresult(CUcontext)>("cuCtxPushCurrent_v2", context);
   call<CUresult(CUstream, CUstreamCaptureMode)>("cuStreamBeginCapture_v2", raw, CU_STREAM_CAPTURE_MODE_GLOBAL);
   for (int i = 0; i < 3; ++i)
     launch(stream, add, {.grid = {1}, .block = {64}, .programmatic_dependent = i == 1}, buffer, buffer, 64, 1);
