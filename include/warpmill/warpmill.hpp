@@ -6,6 +6,7 @@
 #include "warpmill/device.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
+#include "warpmill/gemm.hpp"
 #include "warpmill/jit.hpp"
 #include "warpmill/module.hpp"
 #include "warpmill/tensor_map.hpp"

@@ -1,9 +1,8 @@
-// The GEMM call, on the device that WARPMILL_TEST_DEVICE names (a virtual one with few multiprocessors by default, so
-// that small products already take several waves). WARPMILL_TEST_SHAPES: how many random shapes.
+// The GEMM call. Built twice: on a virtual device with few multiprocessors, so that small products already take several
+// waves, and (gpu_gemm) on the chip with more shapes.
 #include "warpmill/gemm.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -15,14 +14,8 @@ using namespace wm;
 
 namespace {
 
-Device test_device() {
-  const char* id = std::getenv("WARPMILL_TEST_DEVICE");
-  return Device::open(id ? id : "virtual:sm_90a:sms=4");
-}
-int random_shapes() {
-  const char* count = std::getenv("WARPMILL_TEST_SHAPES");
-  return count ? std::atoi(count) : 12;
-}
+Device test_device() { return Device::open(GEMM_TEST_DEVICE); }
+constexpr int random_shapes = GEMM_TEST_SHAPES;
 
 constexpr std::uint16_t poison = 0x7fa5;  // a NaN no product gives
 
@@ -113,7 +106,7 @@ TEST(Gemm, IsRightOnShapesWithSeveralTilesWavesAndTails) {
   const Device device = test_device();
   std::mt19937 random(11);
   const auto size = [&](int most) { return std::int64_t(1 + random() % most); };
-  for (int i = 0; i < random_shapes(); ++i) {
+  for (int i = 0; i < random_shapes; ++i) {
     const Problem p(size(700), size(700), size(300), 100 + i, i % 3 == 0 ? 8 * (random() % 3) : 0);
     check(device, p);
   }
