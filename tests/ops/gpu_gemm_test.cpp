@@ -14,7 +14,7 @@ using namespace wm;
 TEST(GemmOnChip, IsCapturedIntoGraphs) {
   const Device device = Device::open("cuda:0");
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, {300, 500, 200}, 1);
+  const bench::GemmProblem problem(stream, {300, 504, 200}, 1);
   gemm(stream, problem.request());  // modules are loaded before a capture begins
   problem.poison(stream);
   const bench::Graph graph(stream, [&] { gemm(stream, problem.request()); });
