@@ -74,12 +74,13 @@ std::string to_svg(const GemmTable& table) {
       left + width + 150, height, left, table.device, table.peer);
   double y = top;
   for (const GemmRow& r : table.rows) {
+    const double label = (r.ratio > 0.8 ? std::max(x(r.ratio), x(1.0)) : x(r.ratio)) + 6;  // clear of the line at 1
     svg += fmt::format(
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
         "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>"
         "<text x=\"{:.1f}\" y=\"{}\">{:.2f}  ({:.0f} TFLOP/s)</text>\n",
-        left - 8, y + 12, name(r.shape), left, y, x(r.ratio) - left, bar, r.ratio >= 1 ? "#2a7f62" : "#8fb8a8",
-        x(r.ratio) + 6, y + 12, r.ratio, r.tflops);
+        left - 8, y + 12, name(r.shape), left, y, x(r.ratio) - left, bar, r.ratio >= 1 ? "#2a7f62" : "#8fb8a8", label,
+        y + 12, r.ratio, r.tflops);
     y += bar + gap;
   }
   svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#c0392b\"/>\n", x(1.0),
