@@ -43,19 +43,22 @@ std::string swizzle_words(Swizzle swizzle) {
 }  // namespace
 
 std::size_t TensorMapSpec::box_bytes() const {
-  std::int64_t elements = 1;
+  const bool interleaved = interleave != Interleave::none;
+  std::int64_t count = 1;  // elements, or interleaved pixels
   if (mode == MapMode::im2col) {
-    elements = channels_per_pixel * pixels_per_column;
+    count = interleaved ? pixels_per_column : channels_per_pixel * pixels_per_column;
   } else {
     for (std::size_t i = 0; i < box.size(); ++i) {
+      if (interleaved && i == 1) continue;  // one slice of the channels, whatever the box says
       // The step along the innermost dimension counts only where channels are interleaved.
-      const bool steps = !element_strides.empty() && (i + 1 < box.size() || interleave != Interleave::none);
-      elements *= steps ? rounded_up(box[i], element_strides[i]) : box[i];
+      const bool steps = !element_strides.empty() && (i + 1 < box.size() || interleaved);
+      count *= steps ? rounded_up(box[i], element_strides[i]) : box[i];
     }
   }
+  if (interleaved) return static_cast<std::size_t>(count) * (interleave == Interleave::b16 ? 16 : 32);
   // Packed elements that are aligned to 16 bytes take a byte each in shared memory.
   const bool padded = element == MapElement::u4x16_align16 || element == MapElement::u6x16_align16;
-  return static_cast<std::size_t>(elements) * (padded ? 8 : bits_of(element)) / 8;
+  return static_cast<std::size_t>(count) * (padded ? 8 : bits_of(element)) / 8;
 }
 
 std::string TensorMapSpec::describe(const Architecture& arch) const {
@@ -77,7 +80,8 @@ std::string TensorMapSpec::describe(const Architecture& arch) const {
   }
   if (!element_strides.empty()) line("steps", fmt::format("{} elements", fmt::join(element_strides, ", ")));
   line("swizzle", swizzle_words(swizzle));
-  if (interleave != Interleave::none) line("interleave", fmt::format("channels in slices of {}", name_of(interleave)));
+  if (interleave != Interleave::none)
+    line("interleave", fmt::format("channels in slices of {}, one slice a copy", name_of(interleave)));
   line("L2", l2_promotion == L2Promotion::none ? std::string("no promotion")
                                                : fmt::format("fetches {}", name_of(l2_promotion)));
   line("outside", fill == OutOfBounds::zeros ? "filled with zeros" : "filled with NaN");

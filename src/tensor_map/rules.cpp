@@ -13,6 +13,8 @@ namespace {
 using Result = std::optional<Finding>;
 constexpr std::int64_t largest_dim = std::int64_t{1} << 32;
 constexpr std::int64_t stride_end = std::int64_t{1} << 40;
+constexpr std::uint64_t address_end = std::uint64_t{1} << 57;
+constexpr std::int64_t processor_shared = 228 * 1024;  // of a multiprocessor; a block gets 1 KiB less
 
 // ---- words the rules share
 
@@ -30,6 +32,12 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 // Strides and address must be multiples of this.
 std::int64_t granule(const TensorMapSpec& spec) {
   return spec.interleave == Interleave::b32 || is_padded(spec.element) ? 32 : 16;
+}
+
+// Bytes from one element of the innermost dimension to the next: interleaved, a pixel is a slice of channels.
+std::int64_t inner_step(const TensorMapSpec& spec) {
+  if (spec.interleave == Interleave::none) return bytes_of(spec, 1);
+  return spec.interleave == Interleave::b16 ? 16 : 32;
 }
 
 // The part of the innermost dimension that one copy moves, under the name it has in the mode.
@@ -101,9 +109,13 @@ Result address_alignment(const TensorMapSpec& spec, const Architecture&) {
   const auto multiple = static_cast<std::uint64_t>(granule(spec));
   if (spec.address % multiple == 0) return std::nullopt;
   return Finding{fmt::format("address = 0x{:x} is not a multiple of {}", spec.address, multiple),
-                 fmt::format("start the map {} bytes earlier and add the difference to the copies' coordinates, or "
-                             "move the tensor",
-                             spec.address % multiple)};
+                 "move the tensor: coordinates cannot make up for it, the innermost goes in steps of 16 bytes"};
+}
+
+Result address_range(const TensorMapSpec& spec, const Architecture&) {
+  if (spec.address < address_end) return std::nullopt;
+  return Finding{fmt::format("address = 0x{:x} has more than 57 bits", spec.address),
+                 "give the address of device memory, without tags in its upper bits"};
 }
 
 Result dim_range(const TensorMapSpec& spec, const Architecture&) {
@@ -143,7 +155,9 @@ Result stride_range(const TensorMapSpec& spec, const Architecture&) {
 }
 
 Result stride_covers(const TensorMapSpec& spec, const Architecture&) {
-  std::int64_t reach = bytes_of(spec, spec.dims.back());  // from one element of a dimension to the next
+  // From one element of a dimension to the next.
+  std::int64_t reach =
+      spec.interleave == Interleave::none ? bytes_of(spec, spec.dims.back()) : inner_step(spec) * spec.dims.back();
   for (std::size_t i = spec.strides.size(); i-- > 0;) {
     if (spec.strides[i] < reach)
       return Finding{fmt::format("stride[{}] = {} bytes is less than the {} bytes of what it steps over", i,
@@ -187,8 +201,7 @@ Result box_inner_multiple(const TensorMapSpec& spec, const Architecture&) {
   const InnerBox inner = inner_box(spec);
   const std::int64_t bytes = bytes_of(spec, inner.elements);
   const auto bits = static_cast<std::int64_t>(bits_of(spec.element));
-  if (spec.interleave != Interleave::none || is_padded(spec.element) || inner.elements * bits % 128 == 0)
-    return std::nullopt;
+  if (is_padded(spec.element) || inner.elements * bits % 128 == 0) return std::nullopt;
   return Finding{fmt::format("{} = {} elements of {} are {} bytes, not a multiple of 16", inner.name, inner.elements,
                              name_of(spec.element), bytes),
                  fmt::format("make it {} elements: what lies past the tensor's end is filled",
@@ -214,8 +227,23 @@ Result element_stride_range(const TensorMapSpec& spec, const Architecture&) {
                "fold a larger step into the tensor's stride: dims / step elements, stride * step bytes");
 }
 
+// The driver's own count, which is not the tile's: it rounds a box over an element stride down, applies the inner
+// stride to every map, and takes interleaved pixels for single elements.
+Result box_bytes(const TensorMapSpec& spec, const Architecture&) {
+  std::int64_t elements = 1;  // at most 2^40
+  if (spec.mode == MapMode::im2col)
+    elements = spec.channels_per_pixel * spec.pixels_per_column;
+  else
+    for (std::size_t i = 0; i < spec.rank(); ++i)
+      elements *=
+          spec.element_strides.empty() ? spec.box[i] : spec.box[i] / std::max<std::int64_t>(1, spec.element_strides[i]);
+  const std::int64_t bytes = is_padded(spec.element) ? elements : bytes_of(spec, elements);
+  if (bytes <= processor_shared) return std::nullopt;
+  return Finding{fmt::format("a box of {} bytes is more than {}", bytes, processor_shared), "copy in several boxes"};
+}
+
 Result shared_capacity(const TensorMapSpec& spec, const Architecture&) {
-  constexpr std::size_t capacity = 227 * 1024;
+  constexpr std::size_t capacity = processor_shared - 1024;
   if (spec.box_bytes() <= capacity) return std::nullopt;
   return Finding{fmt::format("one copy fills {} bytes of shared memory", spec.box_bytes()),
                  fmt::format("a block has at most {} bytes: use a smaller box", capacity)};
@@ -268,14 +296,20 @@ Result corner_range(const TensorMapSpec& spec, const Architecture&) {
 
 Result corner_area(const TensorMapSpec& spec, const Architecture&) {
   if (spec.mode != MapMode::im2col) return std::nullopt;
+  const std::size_t first = spec.interleave == Interleave::none ? 1 : 2;  // after N, and the slices of channels
   for (std::size_t i = 0; i < spec.lower_corner.size(); ++i) {
-    const std::int64_t last = spec.dims[i + 1] - 1 + spec.upper_corner[i];  // dims[0] is N
-    if (spec.lower_corner[i] > last)
-      return Finding{fmt::format("pixels {}..{} of dimension {} (lower_corner[{}] = {}, upper_corner[{}] = {}, {} "
-                                 "elements) are none",
-                                 spec.lower_corner[i], last, i + 1, i, spec.lower_corner[i], i, spec.upper_corner[i],
-                                 spec.dims[i + 1]),
-                     "raise the upper corner: it counts from the last pixel, so -(filter size - 1) + padding is usual"};
+    const std::size_t dim = first + i;
+    const std::int64_t size = static_cast<std::int32_t>(spec.dims[dim]);  // the driver counts pixels in 32 bits
+    const std::int64_t last = size - 1 + spec.upper_corner[i];
+    if (spec.lower_corner[i] <= last) continue;
+    if (size != spec.dims[dim])
+      return Finding{fmt::format("dims[{}] = {} pixels are taken for {}", dim, spec.dims[dim], size),
+                     "split the tensor: pixels are counted in 32 bits, with a sign"};
+    return Finding{
+        fmt::format("pixels {}..{} of dimension {} (lower_corner[{}] = {}, upper_corner[{}] = {}, {} "
+                    "elements) are none",
+                    spec.lower_corner[i], last, dim, i, spec.lower_corner[i], i, spec.upper_corner[i], spec.dims[dim]),
+        "raise the upper corner: it counts from the last pixel, so -(filter size - 1) + padding is usual"};
   }
   return std::nullopt;
 }
@@ -299,6 +333,7 @@ constexpr std::array table{
     Rule{"address-alignment",
          "the address is a multiple of 16 bytes (32 with 32-byte interleave and for the packed types aligned to 16)",
          enforced, address_alignment},
+    Rule{"address-range", "the address is less than 2^57", enforced, address_range},
     Rule{"dim-range", "each dimension has 1 to 2^32 elements", enforced, dim_range},
     Rule{"packed-dim", "the inner dimension of a packed type is a multiple of 128 elements (of 2 for 16u4_align8b)",
          enforced, packed_dim},
@@ -311,15 +346,14 @@ constexpr std::array table{
     Rule{"pixel-range", "an im2col map takes 1 to 1024 pixels to a column", enforced, pixel_range},
     Rule{"packed-box", "a copy of packed types aligned to 16 bytes takes 128 elements of the inner dimension", enforced,
          packed_box},
-    Rule{"box-inner-multiple",
-         "without interleave, the inner dimension of the box (the channels of a pixel) is a multiple of 16 bytes",
+    Rule{"box-inner-multiple", "the inner dimension of the box (the channels of a pixel) is a multiple of 16 bytes",
          enforced, box_inner_multiple},
     Rule{"swizzle-span",
          "without interleave, the inner dimension of the box (the channels of a pixel) is no longer than the swizzle's "
          "span",
          enforced, swizzle_span},
     Rule{"element-stride-range", "element strides are 1 to 8", enforced, element_stride_range},
-    Rule{"interleave-swizzle", "32-byte interleave goes with swizzle 32B only", enforced, interleave_swizzle},
+    Rule{"box-bytes", "a box has at most 233472 bytes, the shared memory of a multiprocessor", enforced, box_bytes},
     Rule{"packed-interleave", "16u6_align16b has no interleave", enforced, packed_interleave},
     Rule{"packed-swizzle",
          "the packed types aligned to 16 bytes have swizzle none, 128B or 128B_atom_32B (16u6 also 128B_atom_64B)",
@@ -330,6 +364,7 @@ constexpr std::array table{
          corner_range},
     Rule{"corner-area", "the bounding box between the im2col corners contains a pixel", enforced, corner_area},
     Rule{"stride-covers", "a stride is at least as long as the dimensions inside it", noted, stride_covers},
+    Rule{"interleave-swizzle", "32-byte interleave goes with swizzle 32B only", noted, interleave_swizzle},
     Rule{"shared-capacity", "the box fits into the shared memory of a block", noted, shared_capacity},
 };
 

@@ -57,6 +57,7 @@ void ask_layout(Questions& q, std::uint64_t address) {
              [&](TensorMapSpec& s, std::int64_t v) { s.address = address + static_cast<std::uint64_t>(v); });
   q.ask_each("address, power of two", q.tiled(2), Values{44, 47, 48, 49, 52, 56, 57, 63},
              [](TensorMapSpec& s, std::int64_t v) { s.address = std::uint64_t{1} << v; });
+  q.ask("address 2^57 - 16", "", q.tiled(2), [](TensorMapSpec& s) { s.address = (std::uint64_t{1} << 57) - 16; });
   q.ask_each("inner dim", q.tiled(2), Values{0, 1, 17, two_32 - 1, two_32, two_32 + 1},
              [](TensorMapSpec& s, std::int64_t v) { s.dims[1] = v; });
   q.ask_each("outer dim", q.tiled(2), Values{0, 1, two_32 - 1, two_32, two_32 + 1},
@@ -93,6 +94,41 @@ void ask_box(Questions& q) {
   q.ask_each("box bytes: 5D u8 of n^4 x 16", q.tiled(5), Values{4, 8, 16, 64, 256},
              [](TensorMapSpec& s, std::int64_t v) {
                s.box = {v, v, v, v, 16};
+             });
+  // Around 228 KiB = 233472, with and without element strides; interleaved, 16 elements are 16 pixels.
+  for (const auto& [rows, columns] : {std::pair{56, 256},
+                                      {225, 64},
+                                      {254, 57},
+                                      {227, 64},
+                                      {102, 143},
+                                      {57, 256},
+                                      {105, 139},
+                                      {229, 64},
+                                      {115, 128},
+                                      {58, 256}}) {
+    const auto fill = [rows, columns](TensorMapSpec& s) { s.box = {rows, columns, 16}; };
+    const std::string bytes = fmt::format("{}", rows * columns * 16);
+    q.ask("box bytes", bytes, q.tiled(3), fill);
+    for (const Interleave interleave : {Interleave::b16, Interleave::b32})
+      q.ask(fmt::format("box bytes, interleave {}", name_of(interleave)), bytes, q.tiled(3), [&](TensorMapSpec& s) {
+        fill(s);
+        s.interleave = interleave;
+      });
+  }
+  q.ask_each("box n x 256 x 16, outer element stride 2", q.tiled(3), Values{112, 113, 114, 115, 116, 117},
+             [](TensorMapSpec& s, std::int64_t v) {
+               s.box = {v, 256, 16};
+               s.element_strides = {2, 1, 1};
+             });
+  q.ask_each("box n x 64 x 64 x 256, outer element stride 8", q.tiled(4), Values{1, 7, 8},
+             [](TensorMapSpec& s, std::int64_t v) {
+               s.box = {v, 64, 64, 256};
+               s.element_strides = {8, 1, 1, 1};
+             });
+  q.ask_each("box 57 x 256 x n, inner element stride 2", q.tiled(3), Values{16, 32, 48},
+             [](TensorMapSpec& s, std::int64_t v) {
+               s.box = {57, 256, v};
+               s.element_strides = {1, 1, 2};
              });
   for (int i = 1; i <= 6; ++i)
     q.ask_each(fmt::format("inner bytes with swizzle {}", name_of(static_cast<Swizzle>(i))), q.tiled(2),
@@ -219,6 +255,27 @@ void ask_im2col(Questions& q) {
   });
   q.ask_each("im2col row stride (pixel is 64 bytes)", q.im2col(4), Values{0, 16, 48, 64},
              [](TensorMapSpec& s, std::int64_t v) { s.strides[2] = v; });
+  for (const std::int64_t upper : {0, 1})
+    q.ask_each(fmt::format("im2col pixels along W, corners 0..{}", upper), q.im2col(4),
+               Values{two_32 / 2 - 1, two_32 / 2, two_32 / 2 + 1, two_32 - 1, two_32},
+               [upper](TensorMapSpec& s, std::int64_t v) {
+                 s.dims[2] = v;
+                 s.upper_corner[1] = upper;
+               });
+  for (const Interleave interleave : {Interleave::b16, Interleave::b32}) {
+    TensorMapSpec slices = q.im2col(4);  // N, slices, H, W
+    slices.interleave = interleave;
+    slices.dims = {4, 8, 16, 32};
+    q.ask_each(fmt::format("im2col interleave {}, 16 x 32 pixels, lower corner of H", name_of(interleave)), slices,
+               Values{7, 8, 15, 16, 31, 32}, [](TensorMapSpec& s, std::int64_t v) { s.lower_corner[0] = v; });
+    q.ask_each(fmt::format("im2col interleave {}, 16 x 32 pixels, lower corner of W", name_of(interleave)), slices,
+               Values{7, 8, 15, 16, 31, 32}, [](TensorMapSpec& s, std::int64_t v) { s.lower_corner[1] = v; });
+    q.ask_each(fmt::format("im2col interleave {}, tile bytes: 1024 pixels of n channels", name_of(interleave)), slices,
+               Values{128, 224, 240, 256}, [](TensorMapSpec& s, std::int64_t v) {
+                 s.pixels_per_column = 1024;
+                 s.channels_per_pixel = v;
+               });
+  }
   q.ask_each("im2col tile bytes: 1024 pixels of n channels", q.im2col(4), Values{128, 224, 240, 256},
              [](TensorMapSpec& s, std::int64_t v) {
                s.pixels_per_column = 1024;

@@ -27,7 +27,7 @@ void mutate(Random& random, TensorMapSpec& spec) {
   constexpr std::int64_t dim_end = std::int64_t{1} << 32, stride_end = std::int64_t{1} << 40;
   const bool im2col = spec.mode == MapMode::im2col;
   switch (between(random, 0, im2col ? 13 : 10)) {
-    case 0: spec.address += pick<std::uint64_t>(random, {1, 4, 8, 16, 24, 32, 64}); break;
+    case 0: spec.address += pick<std::uint64_t>(random, {1, 4, 8, 16, 24, 32, 64, std::uint64_t{1} << 57}); break;
     case 1:
       any_of(random, spec.dims) = pick<std::int64_t>(random, {0, 1, 2, 127, dim_end - 1, dim_end, dim_end + 1});
       break;

@@ -36,6 +36,7 @@ struct Batch {
   std::function<TensorMapSpec(Random&)> map;
   std::optional<Reduction> reduction = {};
   bool inside_only = false;  // PTX allows stores only from coordinates that are not negative
+  bool misaligned = false;   // an innermost coordinate off by one: both must refuse
 };
 
 // Random maps until one has the property.
@@ -104,6 +105,9 @@ std::vector<Batch> batches() {
         [](auto& s) { return s.interleave == none && !s.element_strides.empty() && full(s); });
     add("im2col interleave", im2col, [](auto& s) { return s.interleave != none && s.element_strides.empty(); });
   }
+  for (const auto& [name, direction] : {std::pair{"load", Direction::load}, {"store", Direction::store}})
+    all.push_back(
+        {fmt::format("{} from a misaligned coordinate", name), direction, plain_maps(MapElement::u32), {}, true, true});
   for (std::size_t o = 0; o < operations.size(); ++o) {
     const auto reduction = static_cast<Reduction>(o);
     std::vector<MapElement> elements;
@@ -207,6 +211,20 @@ std::string show(const std::vector<std::byte>& got, const std::vector<std::byte>
   return fmt::format("      {} of {} words differ, place:chip/ours{}\n", differing, got.size() / 4, text);
 }
 
+std::string describe(const RandomCopy& copy) {
+  return fmt::format("    {}\n      coordinates {} offsets {} tile at {}\n", one_line(copy.spec),
+                     fmt::join(copy.coordinates.at, ","), fmt::join(copy.coordinates.offsets, ","), copy.tile);
+}
+
+// Room for the tile whatever the chip takes for one: every count of an interleaved map as a number of slices.
+std::size_t most_bytes(const TensorMapSpec& spec) {
+  if (spec.interleave == Interleave::none) return spec.box_bytes();
+  std::size_t bytes = 32;
+  if (spec.mode == MapMode::im2col) return bytes * spec.channels_per_pixel * spec.pixels_per_column;
+  for (const std::int64_t count : spec.box) bytes *= static_cast<std::size_t>(count);
+  return bytes;
+}
+
 std::optional<Difference> compare(const Chip& chip, const Batch& batch, const RandomCopy& copy, Random& random,
                                   bool numbered) {
   HostMemory global(chip.memory, memory_bytes(copy.map));
@@ -216,7 +234,7 @@ std::optional<Difference> compare(const Chip& chip, const Batch& batch, const Ra
     for (std::uint32_t word = 0; word < bytes.size() / 4; ++word) std::memcpy(&bytes[word * 4], &word, 4);
   };
   fill(global.bytes);
-  std::vector<std::byte> shared(copy.tile + tile_bytes(copy.map) + 4096, std::byte{0xcd});
+  std::vector<std::byte> shared(copy.tile + most_bytes(copy.spec) + 4096, std::byte{0xcd});
   if (batch.direction != Direction::load) fill(shared);
   chip.upload(global.bytes);
   std::vector<std::byte> chip_shared = shared, chip_global(global.bytes.size());
@@ -239,10 +257,8 @@ std::optional<Difference> compare(const Chip& chip, const Batch& batch, const Ra
   const bool late = batch.direction == Direction::load && !completed;
   const bool same = batch.direction == Direction::load ? chip_shared == shared : chip_global == global.bytes;
   if (same && !late) return std::nullopt;
-  std::string text =
-      fmt::format("    {}\n      coordinates {} offsets {} tile at {}{}\n", one_line(copy.spec),
-                  fmt::join(copy.coordinates.at, ","), fmt::join(copy.coordinates.offsets, ","), copy.tile,
-                  late ? fmt::format(": THE MBARRIER DID NOT COUNT {} BYTES", tile_bytes(copy.map)) : "");
+  std::string text = describe(copy);
+  if (late) text += fmt::format("      THE MBARRIER DID NOT COUNT {} BYTES\n", tile_bytes(copy.map));
   text +=
       fmt::format("      memory starts at 0x{:x}{}\n", chip.memory, numbered ? ", @n is the word at byte n of it" : "");
   if (!same)
@@ -251,26 +267,46 @@ std::optional<Difference> compare(const Chip& chip, const Batch& batch, const Ra
   return Difference{tile_bytes(copy.map), text};
 }
 
+// One copy that the chip must refuse: it takes the context with it.
+int run_misaligned(const Chip& chip, const Batch& batch, RandomCopy copy, Random& random) {
+  copy.coordinates.at[0] = 1;
+  bool refused = false;
+  try {
+    compare(chip, batch, copy, random, false);
+  } catch (const Error& error) {
+    refused = true;
+    fmt::print("    {}\n", error.what());
+  }
+  fmt::print("RESULT 1 {}\n", refused ? 0 : 1);
+  return 0;
+}
+
 int run_batch(const Batch& batch, int cases, std::uint64_t seed) {
   const Chip chip;
   Random random(seed);
   std::vector<Difference> differences;
-  int done = 0;
-  while (done < cases) {
+  int done = 0, status = 0;
+  while (done < cases && status == 0) {
     RandomCopy copy = random_copy(random, batch.map(random), chip.memory);
-    if (tile_bytes(copy.map) > 64 * 1024 || memory_bytes(copy.map) > Chip::memory_size) continue;
+    if (most_bytes(copy.spec) > 180 * 1024 || memory_bytes(copy.map) > Chip::memory_size) continue;
+    if (batch.misaligned) return run_misaligned(chip, batch, copy, random);
     if (batch.inside_only) {
       for (auto& at : copy.coordinates.at) at = std::max(at, 0);
       copy.coordinates.offsets = {};
     }
     ++done;
-    if (auto difference = compare(chip, batch, copy, random, batch.direction != Direction::reduce && done % 2 == 0))
-      differences.push_back(std::move(*difference));
+    try {
+      if (auto difference = compare(chip, batch, copy, random, batch.direction != Direction::reduce && done % 2 == 0))
+        differences.push_back(std::move(*difference));
+    } catch (const Error& error) {  // the chip's context does not outlive a fault
+      fmt::print("    copy {}: {}\n{}", done, error.what(), describe(copy));
+      status = 2;
+    }
   }
   std::sort(differences.begin(), differences.end(), [](auto& a, auto& b) { return a.size < b.size; });
   for (std::size_t i = 0; i < std::min<std::size_t>(3, differences.size()); ++i) fmt::print("{}", differences[i].text);
   fmt::print("RESULT {} {}\n", done, differences.size());
-  return 0;
+  return status;
 }
 
 // ---- the parent
@@ -317,10 +353,10 @@ int main(int argc, char** argv) {
     std::string details;
     for (const Batch& batch : all) {
       const Outcome outcome = run_child(argv[0], batch, cases, seed);
-      const bool failed = outcome.cases == 0;
+      const bool failed = outcome.cases == 0 || outcome.status != 0;
       fmt::print("  {:<36}{}\n", batch.name,
-                 failed ? fmt::format("FAILED, status {}", outcome.status)
-                        : fmt::format("{:>6} copies {:>6} differ", outcome.cases, outcome.differ));
+                 fmt::format("{:>6} copies {:>6} differ{}", outcome.cases, outcome.differ,
+                             failed ? fmt::format(", then FAILED with status {}", outcome.status) : ""));
       std::fflush(stdout);
       if (!outcome.text.empty()) details += fmt::format("\n{}\n{}", batch.name, outcome.text);
       result[batch.name] = {{"copies", outcome.cases}, {"differ", outcome.differ}, {"details", outcome.text}};

@@ -24,17 +24,22 @@ inline RandomCopy random_copy(Random& random, const TensorMapSpec& spec, std::ui
   copy.map = tensor_map::decode_virtual(bytes_of(tensor_map::encode_virtual(copy.spec)));
   const tensor_map::Fields& map = copy.map;
   auto& at = copy.coordinates.at;
-  for (std::uint32_t i = 0; i < map.rank; ++i)
-    at[i] = static_cast<std::int32_t>(between(random, -4, static_cast<std::int64_t>(map.dims[i]) + 2));
-  if (map.interleave != Interleave::none) {
-    const auto slice =
-        static_cast<std::int32_t>((map.interleave == Interleave::b16 ? 128 : 256) / bits_of(map.element));
-    at[0] = static_cast<std::int32_t>(between(random, -1, 3)) * slice;
+  // Mostly inside, else somewhere around the tensor.
+  for (std::uint32_t i = 0; i < map.rank; ++i) {
+    const auto size = static_cast<std::int64_t>(map.dims[i]);
+    at[i] =
+        static_cast<std::int32_t>(chance(random, 75) ? between(random, 0, size - 1) : between(random, -4, size + 2));
+  }
+  const bool interleaved = map.interleave != Interleave::none;
+  if (!interleaved) {  // the innermost coordinate goes in steps of 16 bytes
+    const auto step = static_cast<std::int32_t>(128 / bits_of(map.element));
+    at[0] = at[0] / step * step - (at[0] < 0 ? step : 0);
   }
   if (map.mode == MapMode::im2col)
     for (std::uint32_t i = 0; i < map.rank - 2; ++i) {
-      at[i + 1] = static_cast<std::int32_t>(
-          between(random, map.lower[i], static_cast<std::int64_t>(map.dims[i + 1]) - 1 + map.upper[i]));
+      const std::uint32_t dim = interleaved ? i : i + 1;
+      at[dim] = static_cast<std::int32_t>(
+          between(random, map.lower[i], static_cast<std::int64_t>(map.dims[dim]) - 1 + map.upper[i]));
       copy.coordinates.offsets[i] = static_cast<std::uint16_t>(between(random, 0, 3));
     }
   copy.tile = 128 * static_cast<std::uint32_t>(between(random, 0, 8));
@@ -43,9 +48,8 @@ inline RandomCopy random_copy(Random& random, const TensorMapSpec& spec, std::ui
 
 // Bytes from the start of memory that hold the tensor, and some more.
 inline std::size_t memory_bytes(const tensor_map::Fields& map) {
-  std::size_t size = map.dims[0] * 8 + 4096;
+  std::size_t size = map.dims[0] * 32 + 4096;  // an element or interleaved pixel is at most 32 bytes
   for (std::uint32_t i = 1; i < map.rank; ++i) size += map.dims[i] * map.strides[i - 1];
-  if (map.interleave != Interleave::none) size += map.dims[0] * map.strides[0];
   return size;
 }
 

@@ -41,9 +41,14 @@ inline TensorMapSpec random_map(Random& random, MapMode mode, Size size) {
 
   const std::int64_t largest = size == Size::small ? (rank <= 2 ? 60 : rank == 3 ? 20 : 8) : 3000;
   for (std::int64_t i = 0; i < rank; ++i) spec.dims.push_back(between(random, 1, largest));
-  if (size == Size::any && chance(random, 5)) spec.dims[between(random, 0, rank - 1)] = std::int64_t{1} << 32;
+  // Pixels of im2col are counted in 32 bits: there the images or the innermost dimension.
+  if (size == Size::any && chance(random, 5)) {
+    const bool whole = mode == MapMode::tiled || spec.interleave != Interleave::none;
+    const std::int64_t last = mode == MapMode::tiled ? rank - 1 : 1;
+    spec.dims[whole ? between(random, 0, last) : chance(random, 50) ? 0 : rank - 1] = std::int64_t{1} << 32;
+  }
 
-  // Innermost first: the row (or, interleaved, the slices), then each dimension over the one inside it.
+  // Innermost first: the row of elements or of interleaved pixels, then each dimension over the one inside it.
   const std::int64_t granule = spec.interleave == Interleave::b32 ? 32 : 16;
   const std::int64_t slice = granule / bytes;
   const auto padded = [&](std::int64_t length) {
@@ -52,15 +57,8 @@ inline TensorMapSpec random_map(Random& random, MapMode mode, Size size) {
   };
   std::vector<std::int64_t> strides(static_cast<std::size_t>(rank - 1));  // innermost first
   const auto dim = [&](std::int64_t i) { return spec.dims[static_cast<std::size_t>(rank - 1 - i)]; };
-  if (spec.interleave == Interleave::none) {
-    std::int64_t length = dim(0) * bytes;
-    for (std::int64_t i = 1; i < rank; ++i) length = times(strides[i - 1] = padded(length), dim(i));
-  } else {
-    std::int64_t length = granule * dim(1);
-    for (std::int64_t i = 2; i + 1 < rank; ++i) length = times(strides[i - 1] = padded(length), dim(i));
-    strides[0] = padded(length);
-    strides[static_cast<std::size_t>(rank - 2)] = padded(times(strides[0], multiple_above(dim(0), slice) / slice));
-  }
+  std::int64_t length = dim(0) * (spec.interleave == Interleave::none ? bytes : granule);
+  for (std::int64_t i = 1; i < rank; ++i) length = times(strides[i - 1] = padded(length), dim(i));
   spec.strides.assign(strides.rbegin(), strides.rend());
 
   // The innermost dimension of the box in bytes: a multiple of 16, within the swizzle's span.
@@ -75,23 +73,35 @@ inline TensorMapSpec random_map(Random& random, MapMode mode, Size size) {
   const std::int64_t outer = size == Size::small ? (rank <= 2 ? 40 : 6) : 256;
   if (chance(random, 30))
     for (std::int64_t i = 0; i < rank; ++i) spec.element_strides.push_back(between(random, 1, 8));
-  if (!spec.element_strides.empty() && spec.interleave != Interleave::none) spec.element_strides.back() = 1;
   if (mode == MapMode::tiled) {
     for (std::int64_t i = 0; i + 1 < rank; ++i) spec.box.push_back(between(random, 1, outer));
     spec.box.push_back(inner);
+    if (spec.interleave != Interleave::none && size == Size::small) spec.box[1] = between(random, 1, 20);  // slices
+    // Within what the driver takes for shared memory, and often close to it.
+    const auto fits = [&] {
+      std::int64_t total = bytes;
+      for (std::size_t i = 0; i < spec.box.size(); ++i)
+        total *= spec.element_strides.empty() ? spec.box[i] : spec.box[i] / spec.element_strides[i];
+      return total <= 228 * 1024;
+    };
+    while (!fits()) {
+      auto& largest = *std::max_element(spec.box.begin(), spec.box.end() - 1);
+      largest = largest * 7 / 8;
+    }
     return spec;
   }
   const std::int64_t limit = rank == 3 ? 32768 : rank == 4 ? 128 : 16;
   const std::int64_t reach = size == Size::small ? 3 : limit;
   for (std::int64_t i = 0; i < rank - 2; ++i) {
-    const std::int64_t extent = spec.dims[static_cast<std::size_t>(i + 1)];
+    const std::int64_t extent = spec.dims[static_cast<std::size_t>(i + (spec.interleave == Interleave::none ? 1 : 2))];
     const std::int64_t lower = between(random, -reach, std::min(reach - 1, extent - 1));
     spec.lower_corner.push_back(lower);
     // At least one pixel: lower <= extent - 1 + upper.
     spec.upper_corner.push_back(between(random, std::max(-limit, lower - extent + 1), std::max(-limit, reach - 1)));
   }
   spec.channels_per_pixel = inner;
-  spec.pixels_per_column = between(random, 1, size == Size::small ? 70 : 1024);
+  const std::int64_t pixels = std::min<std::int64_t>(1024, 228 * 1024 / (inner * bytes));
+  spec.pixels_per_column = between(random, 1, size == Size::small ? 70 : pixels);
   return spec;
 }
 

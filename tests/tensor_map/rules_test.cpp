@@ -79,7 +79,11 @@ const std::vector<Refusal>& refusals() {
        "tensor map refused: address = 0x10004 is not a multiple of 16\n"
        "  rule: the address is a multiple of 16 bytes (32 with 32-byte interleave and for the packed types aligned to "
        "16)\n"
-       "  fix: start the map 4 bytes earlier and add the difference to the copies' coordinates, or move the tensor"},
+       "  fix: move the tensor: coordinates cannot make up for it, the innermost goes in steps of 16 bytes"},
+      {"address-range", matrix(), [](auto& s) { s.address |= std::uint64_t{1} << 57; },
+       "tensor map refused: address = 0x200000000010000 has more than 57 bits\n"
+       "  rule: the address is less than 2^57\n"
+       "  fix: give the address of device memory, without tags in its upper bits"},
       {"dim-range", matrix(), [](auto& s) { s.dims[0] = 0; },
        "tensor map refused: dims[0] = 0 is not in 1..4294967296\n"
        "  rule: each dimension has 1 to 2^32 elements\n"
@@ -128,8 +132,7 @@ const std::vector<Refusal>& refusals() {
        blackwell},
       {"box-inner-multiple", matrix(), [](auto& s) { s.box[1] = 20; },
        "tensor map refused: box[1] = 20 elements of bf16 are 40 bytes, not a multiple of 16\n"
-       "  rule: without interleave, the inner dimension of the box (the channels of a pixel) is a multiple of 16 "
-       "bytes\n"
+       "  rule: the inner dimension of the box (the channels of a pixel) is a multiple of 16 bytes\n"
        "  fix: make it 24 elements: what lies past the tensor's end is filled"},
       {"swizzle-span", matrix(),
        [](auto& s) {
@@ -147,10 +150,22 @@ const std::vector<Refusal>& refusals() {
        "tensor map refused: element_strides[0] = 9 is not in 1..8\n"
        "  rule: element strides are 1 to 8\n"
        "  fix: fold a larger step into the tensor's stride: dims / step elements, stride * step bytes"},
-      {"interleave-swizzle", images(), [](auto& s) { s.interleave = Interleave::b32; },
-       "tensor map refused: interleave 32B with swizzle none\n"
-       "  rule: 32-byte interleave goes with swizzle 32B only\n"
-       "  fix: use swizzle 32B"},
+      {"box-bytes", matrix(),
+       [](auto& s) {
+         s.box = {256, 256};
+         s.element = MapElement::f32;
+       },
+       "tensor map refused: a box of 262144 bytes is more than 233472\n"
+       "  rule: a box has at most 233472 bytes, the shared memory of a multiprocessor\n"
+       "  fix: copy in several boxes"},
+      {"box-bytes", images(),
+       [](auto& s) {
+         s.channels_per_pixel = 128;
+         s.pixels_per_column = 1024;
+       },
+       "tensor map refused: a box of 262144 bytes is more than 233472\n"
+       "  rule: a box has at most 233472 bytes, the shared memory of a multiprocessor\n"
+       "  fix: copy in several boxes"},
       {"packed-interleave", packed(MapElement::u6x16_align16),
        [](auto& s) {
          s.interleave = Interleave::b16;
@@ -185,6 +200,10 @@ const std::vector<Refusal>& refusals() {
        "none\n"
        "  rule: the bounding box between the im2col corners contains a pixel\n"
        "  fix: raise the upper corner: it counts from the last pixel, so -(filter size - 1) + padding is usual"},
+      {"corner-area", images(), [](auto& s) { s.dims[1] = std::int64_t{1} << 32; },
+       "tensor map refused: dims[1] = 4294967296 pixels are taken for 0\n"
+       "  rule: the bounding box between the im2col corners contains a pixel\n"
+       "  fix: split the tensor: pixels are counted in 32 bits, with a sign"},
   };
   return all;
 }
@@ -258,10 +277,43 @@ TEST(TensorMapRules, BoundariesAreWhereTheRulesSay) {
   EXPECT_FALSE(accepts(images(), [](auto& s) { s.upper_corner = {15, 15, 16}; }));
   EXPECT_TRUE(accepts(images(), [](auto& s) { s.pixels_per_column = 1024; }));
   EXPECT_TRUE(accepts(images(), [](auto& s) { s.fill = OutOfBounds::nan; }));
-  EXPECT_TRUE(accepts(images(), [](auto& s) {
-    s.interleave = Interleave::b32;
-    s.swizzle = Swizzle::b32;
-  }));
+  EXPECT_TRUE(accepts(matrix(), [](auto& s) { s.address = (std::uint64_t{1} << 57) - 16; }));
+}
+
+TEST(TensorMapRules, BoxBytesAreCountedAsTheDriverCounts) {
+  TensorMapSpec spec{.element = MapElement::u8, .address = 0x10000, .dims = {64, 64, 64}, .strides = {4096, 64}};
+  const auto accepts = [&](std::vector<std::int64_t> box, std::vector<std::int64_t> steps = {}) {
+    spec.box = std::move(box);
+    spec.element_strides = std::move(steps);
+    return !tensor_map::first_refusal(spec, hopper);
+  };
+  for (const Interleave interleave : {Interleave::none, Interleave::b16, Interleave::b32}) {
+    spec.interleave = interleave;
+    EXPECT_TRUE(accepts({57, 256, 16}));  // 228 KiB
+    EXPECT_FALSE(accepts({58, 256, 16}));
+    EXPECT_TRUE(accepts({115, 256, 16}, {2, 1, 1})) << "57 and a half are 57";
+    EXPECT_FALSE(accepts({116, 256, 16}, {2, 1, 1}));
+    EXPECT_TRUE(accepts({7, 256, 256}, {8, 1, 1})) << "less than a step is nothing";
+    EXPECT_TRUE(accepts({57, 256, 32}, {1, 1, 2})) << "the inner stride counts";
+  }
+}
+
+// Interleaved, the dimensions are N, slices, (D, H,) W: the corners are of the last ones.
+TEST(TensorMapRules, InterleavedMapsTakeAnySwizzleButWholeChunks) {
+  TensorMapSpec spec = images();
+  spec.interleave = Interleave::b32;
+  for (int swizzle = 0; swizzle <= 3; ++swizzle) {
+    spec.swizzle = static_cast<Swizzle>(swizzle);
+    EXPECT_FALSE(tensor_map::first_refusal(spec, hopper)) << swizzle;
+    EXPECT_EQ(spec.describe().find("note: interleave 32B with swizzle") == std::string::npos, swizzle == 1);
+  }
+  spec.channels_per_pixel = 12;
+  EXPECT_EQ(tensor_map::first_refusal(spec, hopper)->rule->id, "box-inner-multiple");
+  spec.channels_per_pixel = 8;
+  spec.lower_corner = {8, 0, 0};  // of pixels 0..8: the dimension has 10, the slices would be 9
+  EXPECT_FALSE(tensor_map::first_refusal(spec, hopper));
+  spec.lower_corner = {9, 0, 0};
+  EXPECT_EQ(tensor_map::first_refusal(spec, hopper)->rule->id, "corner-area");
 }
 
 TEST(TensorMapRules, ExtremeValuesAreRefusedWithoutOverflow) {
@@ -315,11 +367,12 @@ TEST(TensorMapDescribe, NotesWhatTheDriverDoesNotCheck) {
       std::string::npos)
       << overlapping.describe();
   TensorMapSpec large = matrix();
-  large.box = {256, 256};
-  EXPECT_EQ(large.describe().find("note:"), std::string::npos);
+  large.box = {227, 256};
   large.element = MapElement::f32;
   large.strides = {12032};
-  EXPECT_NE(large.describe().find("note: one copy fills 262144 bytes of shared memory"), std::string::npos);
+  EXPECT_EQ(large.describe().find("note:"), std::string::npos);
+  large.box = {228, 256};
+  EXPECT_NE(large.describe().find("note: one copy fills 233472 bytes of shared memory"), std::string::npos);
 }
 
 TEST(TensorMapDescribe, WorksOnAnything) {

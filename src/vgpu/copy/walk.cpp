@@ -25,44 +25,41 @@ std::uint32_t slice_bytes(Interleave interleave) { return interleave == Interlea
 
 namespace detail {
 
-// Without interleave a line is the box's innermost dimension, and the other dimensions are one level each.
-// With interleave (N C/8 D H W C8) a line is a slice: 16 or 32 bytes of channels, always whole, because the last one is
-// padded in memory. Neighbours along W lie a slice apart, so the map's first stride is free for the way from slice to
-// slice; in the tile all of a slice's pixels come before the next slice, and all slices of an image before the next
-// image.
+// Without interleave a line is the box's innermost dimension, and the other dimensions are levels.
+// With interleave (N C/8 D H W C8) the dimensions are, innermost first, W, H, D, the slices of channels, and N. A line
+// is a pixel: a slice of 16 or 32 bytes, always whole, because the last one is padded in memory. A copy moves one
+// slice, whatever the box says of that dimension.
 Route route(const Fields& map, const Coordinates& coordinates) {
   const std::uint32_t bytes = element_bytes(map);
-  const auto channels = map.mode == MapMode::im2col ? map.channels : map.box[0];
+  const bool interleaved = map.interleave != Interleave::none;
+  const bool im2col = map.mode == MapMode::im2col;
+  const auto level = [&](std::uint32_t dim) {
+    const std::int64_t step = map.element_strides[dim];
+    const std::uint64_t stride = dim == 0 ? slice_bytes(map.interleave) : map.strides[dim - 1];
+    return Level{static_cast<std::uint32_t>(divided_up(map.box[dim], step)), coordinates.at[dim], step,
+                 static_cast<std::int64_t>(map.dims[dim]), stride};
+  };
   Route route;
   route.address = map.address;
-  route.line = {coordinates.at[0], static_cast<std::int64_t>(map.dims[0]), channels, bytes};
-
-  const auto outer_level = [&](std::uint32_t dim) {
-    const std::int64_t step = map.element_strides[dim];
-    return Level{static_cast<std::uint32_t>(divided_up(map.box[dim], step)), coordinates.at[dim], step,
-                 static_cast<std::int64_t>(map.dims[dim]), map.strides[dim - 1]};
-  };
-  for (std::uint32_t dim = 1; dim < map.rank; ++dim) route.level[route.levels++] = outer_level(dim);
-  if (map.interleave == Interleave::none) return route;
-
-  const std::int64_t slice = slice_bytes(map.interleave) / bytes;
-  if (coordinates.at[0] % slice != 0)
-    throw Error(ErrorCode::execution, "the first coordinate of a copy with interleaved channels is " +
-                                          std::to_string(coordinates.at[0]) + ", not a multiple of the " +
-                                          std::to_string(slice) + " channels of a slice");
-  const std::int64_t step = map.mode == MapMode::im2col ? 1 : map.element_strides[0];
-  const Level slices{static_cast<std::uint32_t>(divided_up(divided_up(channels, slice), step)),
-                     coordinates.at[0] / slice, step, divided_up(static_cast<std::int64_t>(map.dims[0]), slice),
-                     map.strides[0]};
-  route.line = {0, slice, static_cast<std::uint32_t>(slice), bytes};
-  route.level[0].stride = slice_bytes(map.interleave);
-  if (map.mode == MapMode::im2col) {
-    route.slices = slices;
-  } else {
-    route.level[route.levels] = route.level[route.levels - 1];  // images stay outermost
-    route.level[route.levels - 1] = slices;
-    ++route.levels;
+  if (interleaved) {
+    const std::uint32_t channels = slice_bytes(map.interleave) / bytes;
+    route.line = {0, channels, channels, bytes};
+    const std::uint32_t slices = map.rank - 2;
+    const Level slice = level(slices);
+    route.address += static_cast<std::uint64_t>(slice.start) * slice.stride;
+    route.inside = inside(slice, slice.start);
+    for (std::uint32_t dim = 0; dim < map.rank; ++dim)
+      if (dim != slices) route.level[route.levels++] = level(dim);
+    return route;
   }
+  if (std::int64_t{coordinates.at[0]} * bytes % 16 != 0)
+    throw Error(ErrorCode::execution, "the innermost coordinate of a tensor copy is " +
+                                          std::to_string(coordinates.at[0]) + ", " +
+                                          std::to_string(std::int64_t{coordinates.at[0]} * bytes) +
+                                          " bytes: not a multiple of 16, which the chip answers with 'illegal "
+                                          "instruction'");
+  route.line = {coordinates.at[0], static_cast<std::int64_t>(map.dims[0]), im2col ? map.channels : map.box[0], bytes};
+  for (std::uint32_t dim = 1; dim < map.rank; ++dim) route.level[route.levels++] = level(dim);
   return route;
 }
 
@@ -72,7 +69,7 @@ std::uint32_t tile_bytes(const Fields& map) {
   const detail::Route route = detail::route(map, {});
   std::uint64_t bytes = route.line.bytes();  // at most 2^11, times 256 or 1024 a level: no overflow
   if (map.mode == MapMode::im2col)
-    bytes *= std::uint64_t{route.slices.count} * map.pixels;
+    bytes *= map.pixels;
   else
     for (int i = 0; i < route.levels; ++i) bytes *= route.level[i].count;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));

@@ -50,9 +50,9 @@ struct Line {
 struct Route {
   Line line;
   int levels = 0;
-  std::array<Level, 5> level{};  // fastest first; tiled maps
-  Level slices;                  // im2col: slices of interleaved channels, else one
+  std::array<Level, 5> level{};  // fastest first; im2col: of pixels (W, H, D), then images
   std::uint64_t address = 0;
+  bool inside = true;  // as far as coordinates are concerned that no level has
 };
 Route route(const Fields& map, const Coordinates& coordinates);
 
@@ -93,29 +93,26 @@ template <class Visit>
 void walk_pixels(const Route& route, const Fields& map, const Coordinates& coordinates, Visit& visit) {
   const int spatial = static_cast<int>(map.rank) - 2;
   std::uint32_t tile = 0;
-  for (std::uint32_t slice = 0; slice < route.slices.count; ++slice) {
-    const std::int64_t slice_at = route.slices.start + slice * route.slices.step;
-    std::array<std::int64_t, 4> base{};  // W, H, D, N
-    for (int i = 0; i <= spatial; ++i) base[i] = coordinates.at[i + 1];
-    for (std::uint32_t pixel = 0; pixel < map.pixels; ++pixel) {
-      std::uint64_t address = route.address + static_cast<std::uint64_t>(slice_at) * route.slices.stride;
-      bool all_inside = inside(route.slices, slice_at);
-      for (int i = 0; i <= spatial; ++i) {
-        const Level& level = route.level[i];
-        const std::int64_t coordinate = base[i] + (i < spatial ? coordinates.offsets[i] : 0);
-        address += static_cast<std::uint64_t>(coordinate) * level.stride;
-        all_inside = all_inside && inside(level, coordinate);
-      }
-      visit_line(route.line, address, tile, all_inside, visit);
-      tile += route.line.bytes();
-      int i = 0;
-      for (; i < spatial; ++i) {
-        base[i] += map.element_strides[i + 1];
-        if (base[i] <= static_cast<std::int64_t>(map.dims[i + 1]) - 1 + map.upper[i]) break;
-        base[i] = map.lower[i];
-      }
-      if (i == spatial) ++base[spatial];
+  std::array<std::int64_t, 4> base{};  // W, H, D, N
+  for (int i = 0; i <= spatial; ++i) base[i] = route.level[i].start;
+  for (std::uint32_t pixel = 0; pixel < map.pixels; ++pixel) {
+    std::uint64_t address = route.address;
+    bool all_inside = route.inside;
+    for (int i = 0; i <= spatial; ++i) {
+      const Level& level = route.level[i];
+      const std::int64_t coordinate = base[i] + (i < spatial ? coordinates.offsets[i] : 0);
+      address += static_cast<std::uint64_t>(coordinate) * level.stride;
+      all_inside = all_inside && inside(level, coordinate);
     }
+    visit_line(route.line, address, tile, all_inside, visit);
+    tile += route.line.bytes();
+    int i = 0;
+    for (; i < spatial; ++i) {
+      base[i] += route.level[i].step;
+      if (base[i] <= route.level[i].size - 1 + map.upper[i]) break;
+      base[i] = map.lower[i];
+    }
+    if (i == spatial) ++base[spatial];
   }
 }
 
@@ -129,7 +126,7 @@ void for_each_run(const Fields& map, const Coordinates& coordinates, Visit&& vis
     detail::walk_pixels(route, map, coordinates, visit);
   } else {
     std::uint32_t tile = 0;
-    detail::walk_level(route, route.levels - 1, route.address, tile, true, visit);
+    detail::walk_level(route, route.levels - 1, route.address, tile, route.inside, visit);
   }
 }
 
