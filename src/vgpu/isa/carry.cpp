@@ -31,18 +31,19 @@ Step add_row(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-// The carry of a subtraction is its borrow.
+// The chip adds the complement, so the carry of a subtraction is set where nothing was borrowed. Chains of subc cannot
+// tell, but nvcc's 128-bit division reads that flag with addc.
 template <class T>
 Step subtract_row(Warp& warp, const Op& op, u32 active) {
   const auto& carry = op.as<Carry>();
   const auto *a = source_row<T>(warp, op.a), *b = source_row<T>(warp, op.b);
   auto* d = destination_row<T>(warp, op.d);
-  const u32 in = carry.in ? warp.predicate({carry_predicate, 0}) : 0;
+  const u32 in = carry.in ? warp.predicate({carry_predicate, 0}) : ~0u;
   u32 out = 0;
   for_each_lane(active, [&](u32 i) {
-    const auto difference = numeric::Wide{a[i]} - b[i] - (in >> i & 1);
-    out |= static_cast<u32>(difference >> (8 * sizeof(T)) & 1) << i;
-    d[i] = static_cast<Word<T>>(difference);
+    const auto sum = numeric::Wide{a[i]} + static_cast<Word<T>>(~b[i]) + (in >> i & 1);
+    out |= static_cast<u32>(sum >> (8 * sizeof(T)) & 1) << i;
+    d[i] = static_cast<Word<T>>(sum);
   });
   if (carry.out) warp.set_predicate(carry_predicate, out, active);
   return Step::go;
