@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 SETUP := scripts/setup
+COMPILE = cmake --build $(BUILD) --parallel $(JOBS)
 
 # As on a machine without a toolkit: headers and NVRTC from PyPI, at build time and at run time.
 ifeq ($(PRESET),wheels)
@@ -17,7 +18,7 @@ export WARPMILL_NVRTC := $(CURDIR)/$(BUILD)/cuda-wheels
 export CUDA_HOME :=
 endif
 
-.PHONY: help setup build demo test test-gpu bench bench-vgpu format install
+.PHONY: help setup configure build demo test test-gpu bench bench-vgpu format install
 .NOTPARALLEL:
 
 help:
@@ -32,11 +33,14 @@ help:
 setup:
 	@$(SETUP) $(BUILD)
 
-build: setup
+configure: setup
 	@cmake --preset $(PRESET) --log-level=WARNING
-	@cmake --build $(BUILD) --parallel $(JOBS)
 
-demo: build
+build: configure
+	@$(COMPILE)
+
+demo: configure
+	@$(COMPILE) --target warpmill_program
 	@$(BUILD)/bin/warpmill demo examples/first_light
 
 test: build
@@ -46,16 +50,17 @@ test: build
 test-gpu: build
 	@scripts/test-gpu $(BUILD)
 
-bench: SETUP += --bench
-bench: build
+bench bench-vgpu: SETUP += --bench
+bench: configure
+	@$(COMPILE) --target bench_host
 	@$(BUILD)/bin/bench_host
-
-bench-vgpu: SETUP += --bench
-bench-vgpu: build
+bench-vgpu: configure
+	@$(COMPILE) --target bench_vgpu
 	@$(BUILD)/bin/bench_vgpu
 
 format: setup
 	@scripts/format $(BUILD)
 
-install: build
+install: configure
+	@$(COMPILE) --target warpmill_program
 	@cmake --install $(BUILD) --prefix $(PREFIX)
