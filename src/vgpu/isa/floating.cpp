@@ -149,12 +149,17 @@ Step f32_min_max(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-// f64 has one NaN for results.
-double number(double value) { return value == value ? value : std::bit_cast<double>(u64{0xfff8000000000000}); }
-double add_f64(double a, double b) { return number(a + b); }
-double subtract_f64(double a, double b) { return number(a - b); }
-double multiply_f64(double a, double b) { return number(a * b); }
-double fma_f64(double a, double b, double c) { return number(__builtin_fma(a, b, c)); }
+// The result, or the NaN among the operands that f64 passes on: the last one as they are given.
+template <class... Operands>
+double number(double result, Operands... operands) {
+  double nan = std::bit_cast<double>(numeric::layout_of(Format::f64).canonical_nan);
+  ((nan = operands == operands ? nan : std::bit_cast<double>(numeric::quiet(std::bit_cast<u64>(operands)))), ...);
+  return result == result ? result : nan;
+}
+double add_f64(double a, double b) { return number(a + b, a, b); }
+double subtract_f64(double a, double b) { return number(a - b, a, b); }
+double multiply_f64(double a, double b) { return number(a * b, a, b); }
+double fma_f64(double a, double b, double c) { return number(__builtin_fma(a, b, c), a, c, b); }
 
 // The three-operand sums and products: add, sub, mul. `fast32` and `fast64` serve .rn.
 void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fast64, std::size_t sources) {

@@ -130,27 +130,28 @@ void comparisons(Floats& out) {
   }
 }
 
-// Bounds: what PTX states for the chip, and half a unit for rounding here. A subnormal result has an absolute unit.
+// Bounds: the greatest distances from the chip that were measured (docs/fidelity.md), rounded up to a power of two.
+// A subnormal result has an absolute unit.
 void approximations(Floats& out) {
   constexpr double unit = 0x1p-149;
   for (const char* ftz : {"", ".ftz"}) {
     const std::string more = ftz;
-    out.approximate("ex2.approx" + more, f32, DType::f32, {Kind::f32}, {2 * unit, 0x1p-21});
-    out.approximate("lg2.approx" + more, f32, DType::f32, {Kind::f32}, {0x1p-21, 0x1p-21});
-    out.approximate("rcp.approx" + more, f32, DType::f32, {Kind::f32}, {2 * unit, 0x1p-22});
-    out.approximate("rsqrt.approx" + more, f32, DType::f32, {Kind::f32}, {0, 0x1p-22});
-    out.approximate("sqrt.approx" + more, f32, DType::f32, {Kind::f32}, {2 * unit, 0x1p-22});
-    out.approximate("sin.approx" + more, f32, DType::f32, {Kind::angle}, {0x1p-20, 0});
-    out.approximate("cos.approx" + more, f32, DType::f32, {Kind::angle}, {0x1p-20, 0});
-    out.approximate("div.approx" + more, f32, DType::f32, {Kind::f32, Kind::f32}, {2 * unit, 0x1p-21});
-    out.approximate("div.full" + more, f32, DType::f32, {Kind::f32, Kind::f32}, {2 * unit, 0x1p-21});
+    out.approximate("ex2.approx" + more, f32, DType::f32, {Kind::f32}, {2 * unit, 0x1p-22});
+    out.approximate("lg2.approx" + more, f32, DType::f32, {Kind::f32}, {0x1p-22, 0x1p-23});
+    out.approximate("rcp.approx" + more, f32, DType::f32, {Kind::f32}, {unit, 0x1p-23});
+    out.approximate("rsqrt.approx" + more, f32, DType::f32, {Kind::f32}, {0, 0x1p-23});
+    out.approximate("sqrt.approx" + more, f32, DType::f32, {Kind::f32}, {unit, 0x1p-23});
+    out.approximate("sin.approx" + more, f32, DType::f32, {Kind::angle}, {0x1p-21, 0});
+    out.approximate("cos.approx" + more, f32, DType::f32, {Kind::angle}, {0x1p-21, 0});
+    out.approximate("div.approx" + more, f32, DType::f32, {Kind::f32, Kind::f32}, {unit, 0x1p-23});
+    out.approximate("div.full" + more, f32, DType::f32, {Kind::f32, Kind::f32}, {unit, 0x1p-23});
   }
-  out.approximate("tanh.approx", f32, DType::f32, {Kind::f32}, {0, 0x1p-10});
-  out.approximate("rcp.approx.ftz", f64, DType::f64, {Kind::f64}, {0, 0x1p-19});
-  out.approximate("rsqrt.approx.ftz", f64, DType::f64, {Kind::f64}, {0, 0x1p-19});
-  out.approximate("ex2.approx", f16, DType::f16, {Kind::f16}, {0x1p-24, 0x1p-9});
+  out.approximate("tanh.approx", f32, DType::f32, {Kind::f32}, {0, 0x1p-16});
+  out.approximate("rcp.approx.ftz", f64, DType::f64, {Kind::f64}, {0, 0x1p-20});
+  out.approximate("rsqrt.approx.ftz", f64, DType::f64, {Kind::f64}, {0, 0x1p-20});
+  out.approximate("ex2.approx", f16, DType::f16, {Kind::f16}, {0x1p-24, 0x1p-10});
   out.approximate("ex2.approx.ftz", bf16, DType::bf16, {Kind::bf16}, {0, 0x1p-7});
-  out.approximate("tanh.approx", f16, DType::f16, {Kind::f16}, {0x1p-10, 0});
+  out.approximate("tanh.approx", f16, DType::f16, {Kind::f16}, {0x1p-11, 0});
   out.approximate("tanh.approx", bf16, DType::bf16, {Kind::bf16}, {0x1p-8, 0});
 }
 

@@ -8,7 +8,8 @@
 
 namespace wm::vgpu::numeric {
 
-// A NaN among the operands, or an invalid operation, gives the format's canonical NaN.
+// An invalid operation, or a NaN among the operands, gives the format's canonical NaN; in f64 a NaN is passed on, of
+// several that of b, else c's, else a's (divide: a's before b's).
 std::uint64_t add(Format format, std::uint64_t a, std::uint64_t b, const Mode& mode = {});
 std::uint64_t subtract(Format format, std::uint64_t a, std::uint64_t b, const Mode& mode = {});
 std::uint64_t multiply(Format format, std::uint64_t a, std::uint64_t b, const Mode& mode = {});

@@ -10,28 +10,62 @@ namespace wm::vgpu::numeric {
 
 namespace {
 
-// NaN and infinity of one format in another, before the mode's clamps. A format without infinity takes its NaN, which
-// satfinite then must not: hence the largest number.
-std::uint64_t special(Format to, Format from, std::uint64_t bits, const Mode& mode) {
+// The mantissa of one format as another has it, cut at its end.
+std::uint64_t moved_mantissa(const Layout& to, const Layout& from, std::uint64_t bits) {
+  const int places = to.mantissa_bits + to.unused - from.mantissa_bits - from.unused;
+  const std::uint64_t mantissa = bits & (from.smallest_normal() - 1);
+  return places >= 0 ? mantissa << places : mantissa >> -places;
+}
+
+// A NaN of one format in another: canonical, but f64 passes sign and payload on, and takes them, made quiet.
+std::uint64_t nan_of(Format to, Format from, std::uint64_t bits, const Mode& mode) {
+  const Layout target = layout_of(to), source = layout_of(from);
+  if (mode.sat) return 0;
+  if (to != Format::f64 && from != Format::f64) return target.canonical_nan;
+  if (mode.ftz && from == Format::f32) bits = source.canonical_nan;  // the chip flushes first, as f32
+  const std::uint64_t quiet_bit = target.smallest_normal() >> 1, sign = is_negative(from, bits) ? target.sign_bit() : 0;
+  return sign | target.infinity() | quiet_bit | moved_mantissa(target, source, bits);
+}
+
+// Conversions for which the chip only moves bits, whatever a NaN then becomes.
+bool moves_bits(Format to, Format from, const Mode& mode) {
+  if (to == Format::tf32) return mode.rounding == Rounding::rna;
+  return to == Format::f32 && (from == Format::f32 || from == Format::bf16) && !mode.ftz && !mode.sat;
+}
+std::uint64_t moved_nan(Format to, Format from, std::uint64_t bits, const Mode& mode) {
+  const Layout target = layout_of(to);
+  const std::uint64_t step = std::uint64_t{1} << target.unused;
+  const std::uint64_t sign = is_negative(from, bits) ? target.sign_bit() : 0;
+  const std::uint64_t size = (target.infinity() | moved_mantissa(target, layout_of(from), bits)) & ~(step - 1);
+  // satfinite of tf32 takes a step back from all that is past the largest number, NaN included.
+  return sign | (mode.satfinite ? size - step : size);
+}
+
+// Infinity of one format in another, before the mode's clamps. A format without infinity takes its NaN, which satfinite
+// then must not: hence the largest number.
+std::uint64_t infinity_of(Format to, Format from, std::uint64_t bits, const Mode& mode) {
   const Layout layout = layout_of(to);
-  if (is_nan(from, bits)) return layout.canonical_nan;
   const std::uint64_t sign = is_negative(from, bits) ? layout.sign_bit() : 0;
   if (layout.has_infinity) return sign | layout.infinity();
   return mode.satfinite ? sign | layout.largest() : layout.canonical_nan;
 }
 
-bool is_special(Format format, std::uint64_t bits) { return is_nan(format, bits) || is_infinite(format, bits); }
-
 }  // namespace
 
 std::uint64_t convert(Format to, Format from, std::uint64_t bits, const Mode& mode) {
-  if (is_special(from, bits)) return finish(to, special(to, from, bits, mode), mode);
-  if (mode.ftz) bits = flush(from, bits);
-  return pack(to, unpack(from, bits), mode);
+  if (is_nan(from, bits))
+    return moves_bits(to, from, mode) ? moved_nan(to, from, bits, mode) : nan_of(to, from, bits, mode);
+  if (is_infinite(from, bits)) return finish(to, infinity_of(to, from, bits, mode), mode);
+  // .ftz is for subnormal numbers of f32, and does nothing on the way to f16.
+  Mode rest = mode;
+  rest.ftz = mode.ftz && to == Format::f32;
+  if (mode.ftz && from == Format::f32 && to != Format::f16) bits = flush(from, bits);
+  return pack(to, unpack(from, bits), rest);
 }
 
 std::uint64_t round_to_integer(Format to, Format from, std::uint64_t bits, const Mode& mode) {
-  if (is_special(from, bits)) return finish(to, special(to, from, bits, mode), mode);
+  if (is_nan(from, bits)) return nan_of(to, from, bits, mode);
+  if (is_infinite(from, bits)) return finish(to, infinity_of(to, from, bits, mode), mode);
   if (mode.ftz) bits = flush(from, bits);
   return pack(to, round_to_multiple(unpack(from, bits), 0, mode.rounding), mode);
 }

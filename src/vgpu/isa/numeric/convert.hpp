@@ -21,7 +21,8 @@ struct Integer {
   constexpr std::uint64_t highest() const { return ~std::uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0)); }
 };
 
-// cvt.to.from of floats, ftz on both sides. From a format to itself it changes the number only by the mode's clamps.
+// cvt.to.from of floats; ftz is for f32, and not on the way to f16. From a format to itself it changes the number only
+// by the mode's clamps.
 std::uint64_t convert(Format to, Format from, std::uint64_t bits, const Mode& mode = {});
 
 // cvt.rni/.rzi/.rmi/.rpi.f.f: to an integer, still a float. A zero keeps the sign of what it came from.

@@ -115,6 +115,13 @@ std::uint64_t pack(Format format, const Exact& value, const Mode& mode) {
   const std::uint64_t sign = value.negative ? layout.sign_bit() : 0;
   if (value.significand == 0) return finish(format, sign, mode);
   const int highest = value.exponent + bit_width(value.significand) - 1;
+  // .ftz flushes what would be subnormal if exponents had no end: what rounds up to the smallest normal number only
+  // because subnormals have fewer bits is flushed too.
+  if (mode.ftz && highest < layout.lowest_exponent()) {
+    const Exact unbounded = round_to_multiple(value, highest - layout.mantissa_bits, mode.rounding);
+    if (unbounded.exponent + bit_width(unbounded.significand) <= layout.lowest_exponent())
+      return finish(format, sign, mode);
+  }
   const int quantum = std::max(highest, layout.lowest_exponent()) - layout.mantissa_bits;
   Exact rounded = round_to_multiple(value, quantum, mode.rounding);
   rounded.significand <<= rounded.exponent - quantum;  // exact: it has fewer bits than the format

@@ -44,14 +44,14 @@ struct Layout {
   constexpr std::uint64_t smallest_normal() const { return std::uint64_t{1} << (mantissa_bits + unused); }
 };
 
-// Canonical NaNs are the chip's: all ones but the sign, except in f64.
+// Canonical NaNs are the chip's: all ones but the sign, except in f64, where it answers an invalid operation.
 constexpr Layout layout_of(Format format) {
   switch (format) {
     case Format::e4m3: return {4, 3, 0, 0x7f, false};
     case Format::e5m2: return {5, 2, 0, 0x7f, true};
     case Format::f16: return {5, 10, 0, 0x7fff, true};
     case Format::bf16: return {8, 7, 0, 0x7fff, true};
-    case Format::tf32: return {8, 10, 13, 0x7fffffff, true};
+    case Format::tf32: return {8, 10, 13, 0x7fffe000, true};
     case Format::f32: return {8, 23, 0, 0x7fffffff, true};
     case Format::f64: return {11, 52, 0, 0xfff8000000000000, true};
   }
@@ -75,6 +75,10 @@ constexpr bool is_zero(Format format, std::uint64_t bits) { return magnitude(for
 constexpr bool is_subnormal(Format format, std::uint64_t bits) {
   return !is_zero(format, bits) && magnitude(format, bits) < layout_of(format).smallest_normal();
 }
+
+// A NaN of f64 as an operation passes it on: quiet, with its sign and payload. Other formats answer their canonical
+// NaN.
+constexpr std::uint64_t quiet(std::uint64_t nan) { return nan | std::uint64_t{1} << 51; }
 
 // A subnormal number as .ftz sees it.
 constexpr std::uint64_t flush(Format format, std::uint64_t bits) {

@@ -1,5 +1,5 @@
 // f16, bf16, e4m3 and e5m2 to and from f32, without branches, so that loops over them vectorise. Narrowing rounds to
-// nearest even; NaN becomes the canonical one of the result.
+// nearest even. NaN becomes the canonical one of the result, but from bf16 to f32, where the bits are kept.
 #pragma once
 
 #include <bit>
@@ -10,9 +10,7 @@ namespace wm::vgpu::numeric {
 [[gnu::always_inline]] inline std::uint32_t f32_bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 [[gnu::always_inline]] inline float f32_from(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-[[gnu::always_inline]] inline float f32_of_bf16(std::uint32_t bits) {
-  return f32_from((bits & 0x7fff) > 0x7f80 ? 0x7fffffff : bits << 16);
-}
+[[gnu::always_inline]] inline float f32_of_bf16(std::uint32_t bits) { return f32_from(bits << 16); }
 
 // The exponent moves by shifting; a product with a power of two rebiases it and makes subnormals normal, exactly.
 [[gnu::always_inline]] inline float f32_of_f16(std::uint32_t bits) {

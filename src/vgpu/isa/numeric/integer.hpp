@@ -109,11 +109,17 @@ constexpr std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t 
   return result;
 }
 
-// bfe: `length` bits from `position`; past the top the sign bit of the field repeats. Both counts are taken modulo 256.
+// A count of bfe and bfi: modulo 256 in 32-bit instructions, as it is in 64-bit ones.
+constexpr std::uint32_t field_count(std::uint32_t count, int width) {
+  if (width == 32) return count & 0xff;
+  return count < 0xff ? count : 0xff;
+}
+
+// bfe: `length` bits from `position`; past the top the sign bit of the field repeats.
 constexpr std::uint64_t extract_bits(std::uint64_t a, std::uint32_t position, std::uint32_t length, int width,
                                      bool is_signed) {
-  position &= 0xff;
-  length &= 0xff;
+  position = field_count(position, width);
+  length = field_count(length, width);
   const auto top = static_cast<std::uint32_t>(width - 1);
   const std::uint32_t last = position + length - 1 < top ? position + length - 1 : top;
   const bool fill = is_signed && length != 0 && (a >> last & 1);
@@ -128,8 +134,8 @@ constexpr std::uint64_t extract_bits(std::uint64_t a, std::uint32_t position, st
 // bfi: the low `length` bits of a over b's from `position`.
 constexpr std::uint64_t insert_bits(std::uint64_t a, std::uint64_t b, std::uint32_t position, std::uint32_t length,
                                     int width) {
-  position &= 0xff;
-  length &= 0xff;
+  position = field_count(position, width);
+  length = field_count(length, width);
   if (position >= static_cast<std::uint32_t>(width) || length == 0) return b;
   const std::uint64_t field = (length >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << length) - 1) << position;
   const std::uint64_t all = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;

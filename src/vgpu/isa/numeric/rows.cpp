@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "vgpu/isa/numeric/arithmetic.hpp"
 #include "vgpu/isa/numeric/dispatch.hpp"
 #include "vgpu/isa/numeric/exponential.hpp"
 #include "vgpu/isa/numeric/halves.hpp"
@@ -16,18 +17,37 @@ namespace {
 constexpr int lanes = 32;
 
 // Runs `lane(i)` for all lanes and writes the active ones. Results go through a local row, so that the loop needs no
-// proof that d is none of the operands.
-template <class Lane>
-void fill(Row d, std::uint32_t active, const Lane& lane) {
+// proof that d is none of the operands; `mend` may still change it.
+template <class Lane, class Mend>
+void fill(Row d, std::uint32_t active, const Lane& lane, const Mend& mend) {
   dispatch([&]() __attribute__((always_inline)) {
     std::uint32_t row[lanes];
     for (int i = 0; i < lanes; ++i) row[i] = lane(i);
+    mend(row);
     if (active == ~std::uint32_t{0}) {
       std::memcpy(d, row, sizeof row);
     } else {
       for (int i = 0; i < lanes; ++i) d[i] = active >> i & 1 ? row[i] : d[i];
     }
   });
+}
+
+template <class Lane>
+void fill(Row d, std::uint32_t active, const Lane& lane) {
+  fill(d, active, lane, [](std::uint32_t*) __attribute__((always_inline)){});
+}
+
+// The smallest normal number may be one that .ftz flushes: `exact(i)` computes such lanes again.
+template <bool ftz, class Exact>
+[[gnu::always_inline]] inline void mend_smallest(std::uint32_t* row, const Exact& exact) {
+  if constexpr (ftz) {
+    constexpr std::uint32_t smallest = 0x00800000;
+    bool found = false;
+    for (int i = 0; i < lanes; ++i) found |= (row[i] & 0x7fffffff) == smallest;
+    if (!found) return;
+    for (int i = 0; i < lanes; ++i)
+      if ((row[i] & 0x7fffffff) == smallest) row[i] = static_cast<std::uint32_t>(exact(i));
+  }
 }
 
 [[gnu::always_inline]] inline std::uint32_t flushed(std::uint32_t bits) {
@@ -81,15 +101,24 @@ void subtract_f32(Row d, Source a, Source b, std::uint32_t active, bool ftz, boo
 void multiply_f32(Row d, Source a, Source b, std::uint32_t active, bool ftz, bool sat) {
   with_modifiers(ftz, sat, [&](auto f, auto s) {
     fill(
-        d, active, [=](int i) __attribute__((always_inline)) { return out<f(), s()>(in<f()>(a[i]) * in<f()>(b[i])); });
+        d, active, [=](int i) __attribute__((always_inline)) { return out<f(), s()>(in<f()>(a[i]) * in<f()>(b[i])); },
+        [=](std::uint32_t * row) __attribute__((always_inline)) {
+          mend_smallest<f()>(
+              row, [=](int i) { return numeric::multiply(Format::f32, a[i], b[i], {.ftz = true, .sat = s()}); });
+        });
   });
 }
 
 void fma_f32(Row d, Source a, Source b, Source c, std::uint32_t active, bool ftz, bool sat) {
   with_modifiers(ftz, sat, [&](auto f, auto s) {
     fill(
-        d, active, [=](int i) __attribute__((always_inline)) {
+        d, active,
+        [=](int i) __attribute__((always_inline)) {
           return out<f(), s()>(std::fma(in<f()>(a[i]), in<f()>(b[i]), in<f()>(c[i])));
+        },
+        [=](std::uint32_t * row) __attribute__((always_inline)) {
+          mend_smallest<f()>(
+              row, [=](int i) { return numeric::fma(Format::f32, a[i], b[i], c[i], {.ftz = true, .sat = s()}); });
         });
   });
 }
