@@ -97,6 +97,16 @@ template <class T>
 u32 shift_to_highest_of(T a) {
   return numeric::find_highest(std::make_unsigned_t<T>(a), 8 * sizeof(T), std::is_signed_v<T>, true);
 }
+// The offset-th set bit from `base` on, upwards or downwards; with offset 0 the bit at `base` itself.
+u32 nth_set_of(u32 mask, u32 base, i32 offset) {
+  if (base > 31) return ~0u;
+  if (offset == 0) return mask >> base & 1 ? base : ~0u;
+  const int step = offset > 0 ? 1 : -1;
+  i64 left = offset > 0 ? offset : -i64{offset};
+  for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step)
+    if ((mask >> at & 1) != 0 && --left == 0) return static_cast<u32>(at);
+  return ~0u;
+}
 template <class T>
 T reverse_of(T a) {
   return static_cast<T>(numeric::reverse_bits(a, 8 * sizeof(T)));
@@ -299,6 +309,11 @@ void find_highest(FunctionDecoder& d) {
       shift ? for_type<u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&shift_to_highest_of<T>>; })
             : for_type<u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&highest_of<T>>; });
   emit_lanewise(d, h, Type::u32, {type});
+}
+
+void find_nth_set(FunctionDecoder& d) {
+  if (d.modifiers.take_type() != Type::b32) d.refuse("its type is .b32");
+  emit_lanewise(d, lanewise<&nth_set_of>, Type::b32, {Type::b32, Type::b32, Type::s32});
 }
 
 void reverse_bits(FunctionDecoder& d) {

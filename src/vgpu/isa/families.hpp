@@ -41,6 +41,7 @@ void permute(FunctionDecoder&);
 void extract_bits(FunctionDecoder&);
 void insert_bits(FunctionDecoder&);
 void find_highest(FunctionDecoder&);
+void find_nth_set(FunctionDecoder&);
 void reverse_bits(FunctionDecoder&);
 void count_leading_zeros(FunctionDecoder&);
 void count_bits(FunctionDecoder&);

@@ -40,6 +40,7 @@ DecodeFunction decoder_for(std::string_view opcode) {
       {"bfe", &isa::extract_bits},
       {"bfi", &isa::insert_bits},
       {"bfind", &isa::find_highest},
+      {"fns", &isa::find_nth_set},
       {"brev", &isa::reverse_bits},
       {"clz", &isa::count_leading_zeros},
       {"popc", &isa::count_bits},

@@ -88,6 +88,12 @@ TEST(Alu, Integers) {
 TEST(Alu, BitsAndShifts) {
   check({
       {"and.b32 %r0, %r1, %r2;", 0xf0f0, 0xff00, 0, 0xf000},
+      {"fns.b32 %r0, %r1, %r2, %r3;", 0xaaaaaaaa, 3, 1, 3},
+      {"fns.b32 %r0, %r1, %r2, %r3;", 0xaaaaaaaa, 3, 0xffffffff, 3},
+      {"fns.b32 %r0, %r1, %r2, %r3;", 0xaaaaaaaa, 3, 2, 5},
+      {"fns.b32 %r0, %r1, %r2, %r3;", 0xaaaaaaaa, 3, 0xfffffffe, 1},
+      {"fns.b32 %r0, %r1, %r2, %r3;", 0xaaaaaaaa, 4, 0, 0xffffffff},
+      {"fns.b32 %r0, %r1, %r2, %r3;", 0x00000100, 0, 2, 0xffffffff},
       {"or.b64 %rd0, %rd1, %rd2;", 0xf0f0, 0xff00, 0, 0xfff0},
       {"xor.b32 %r0, %r1, %r2;", 0xf0f0, 0xff00, 0, 0x0ff0},
       {"not.b32 %r0, %r1;", 0xf0f0, 0, 0, 0xffff0f0f},
