@@ -196,6 +196,7 @@ int run_checked(const Options& options, std::span<const Case> cases, int time_li
   if (!options.compare.empty())
     for (Record& record : read_file(options.compare).records) recorded.emplace(record.name, std::move(record));
 
+  const auto start = std::chrono::steady_clock::now();
   File out;
   std::map<std::string, Tally> tallies;
   const Report report = [&](const Case& one, const Outcome& outcome) {
@@ -242,6 +243,8 @@ int run_checked(const Options& options, std::span<const Case> cases, int time_li
                tally.mismatches, tally.worst > 0 ? fmt::format("{:.3f}", tally.worst) : "exact");
     failed |= tally.failed != 0;
   }
+  fmt::print("{} cases in {:.1f} s\n", all.size(),
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (!out.records.empty()) write_file(options.record, out);
   return failed ? 1 : 0;
 }

@@ -5,7 +5,7 @@
 
 namespace wm {
 
-// What an access does to its lines in L2. The default is the ordinary eviction order.
+// What an access does to its lines in L2. The default changes no line's priority.
 struct CachePolicy {
   u64 bits = 0x1000000000000000ull;
 };
@@ -13,9 +13,10 @@ struct CachePolicy {
 namespace cache {
 
 // Policies for every access, as createpolicy with a fraction of 1 makes them, at no instruction's cost.
-inline constexpr CachePolicy evict_normal{0x1000000000000000ull};
+inline constexpr CachePolicy evict_normal{0x16f0000000000000ull};
 inline constexpr CachePolicy evict_first{0x12f0000000000000ull};
 inline constexpr CachePolicy evict_last{0x14f0000000000000ull};
+inline constexpr CachePolicy evict_unchanged{0x10f0000000000000ull};
 
 // createpolicy.fractional.L2: the priority for a fraction (0 < fraction <= 1) of the lines, evict_unchanged for the
 // rest.

@@ -1,9 +1,13 @@
 // TMA tensor copies (sm_90): a box of a tensor of 1 to 5 dimensions, between global and shared memory, through a map.
 //
-// One thread issues each. Coordinates are innermost first, in elements, and may lie outside the tensor: loads fill with
-// the map's fill value, stores leave out. Copies run in the asynchronous proxy: a tile that ordinary stores wrote needs
-// fence::proxy_async_shared by its writers, then a barrier, before its store. Loads finish at an mbarrier that counts
-// the box's bytes, the filled ones too; stores and reductions belong to the issuing thread's bulk groups (bulk.cuh).
+// One thread issues each. Coordinates are innermost first, in elements. A box may lie partly or wholly outside the
+// tensor: loads fill with the map's fill value, stores leave out. But the innermost coordinate is a multiple of 16
+// bytes (unless channels are interleaved), and no coordinate of a store or reduction is negative: the chip answers both
+// with an illegal instruction. A store that crosses the end of the innermost dimension leaves out whole 16-byte pieces:
+// it writes up to the next multiple of 16 bytes. Copies run in the asynchronous proxy: a tile that ordinary stores
+// wrote needs fence::proxy_async_shared by its writers, then a barrier, before its store. Loads finish at an mbarrier
+// that counts the box's bytes, the filled ones too; stores and reductions belong to the issuing thread's bulk groups
+// (bulk.cuh).
 //
 //   tma::load(tile, map, {column, row}, barrier);
 #pragma once

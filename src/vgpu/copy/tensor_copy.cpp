@@ -24,7 +24,7 @@ void check_tile(const SharedMemory& shared, std::uint32_t tile, const Fields& ma
         ErrorCode::execution,
         fmt::format("a tensor copy has its tile at shared address 0x{:x}, which is not a multiple of 128", tile));
   const std::uint64_t end = std::uint64_t{shared.first} + shared.bytes.size();
-  const std::uint32_t bytes = tile_bytes(map);
+  const std::uint32_t bytes = tile_extent(map);
   if (tile < shared.first || tile > end || bytes > end - tile) outside_shared(shared, tile, bytes);
 }
 
@@ -57,15 +57,14 @@ void for_each_part(const SharedMemory& shared, Swizzle swizzle, std::uint32_t ad
   }
 }
 
-// The value of elements outside the tensor. The chip's NaN for this purpose has all bits but the sign set.
-struct Fill {
-  std::array<std::byte, 8> element{};
-  explicit Fill(const Fields& map) {
-    if (map.fill == OutOfBounds::zeros) return;
-    element.fill(std::byte{0xff});
-    element[bits_of(map.element) / 8 - 1] = std::byte{0x7f};
-  }
-};
+// Bytes of elements outside the tensor: zeros, or 0x7ff7 in every 16 bits, which is a NaN in each type.
+std::array<std::byte, 2> fill_of(const Fields& map) {
+  if (map.fill == OutOfBounds::zeros) return {};
+  return {std::byte{0xf7}, std::byte{0x7f}};
+}
+
+// Stores and reductions write pieces of 16 bytes: where the innermost dimension ends within one, the rest of it too.
+std::uint32_t written_bytes(const Run& run) { return (run.bytes + 15) / 16 * 16; }
 
 // tf32 and ftz elements are changed while they are loaded.
 bool is_converted(MapElement element) {
@@ -83,8 +82,7 @@ std::uint32_t converted(MapElement element, std::uint32_t bits) {
 std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
                    std::uint32_t tile) {
   check_tile(shared, tile, map);
-  const Fill fill(map);
-  const std::uint32_t element_bytes = static_cast<std::uint32_t>(bits_of(map.element) / 8);
+  const std::array<std::byte, 2> fill = fill_of(map);
   const bool converts = is_converted(map.element);
   std::uint32_t total = 0;
   for_each_run(map, coordinates, [&](const Run& run) {
@@ -95,7 +93,7 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
                       if (map.fill == OutOfBounds::zeros)
                         std::memset(place, 0, bytes);
                       else
-                        for (std::uint32_t i = 0; i < bytes; ++i) place[i] = fill.element[i % element_bytes];
+                        for (std::uint32_t i = 0; i < bytes; ++i) place[i] = fill[i % 2];
                     });
       return;
     }
@@ -120,8 +118,9 @@ void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& glob
   check_tile(shared, tile, map);
   for_each_run(map, coordinates, [&](const Run& run) {
     if (!run.inside) return;
-    std::byte* destination = global.writable(run.global, run.bytes);
-    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
+    const std::uint32_t written = written_bytes(run);
+    std::byte* destination = global.writable(run.global, written);
+    for_each_part(shared, map.swizzle, tile + run.tile, written,
                   [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
                     std::memcpy(destination + offset, place, bytes);
                   });
@@ -133,8 +132,9 @@ void reduce(const Fields& map, const Coordinates& coordinates, Reduction reducti
   check_tile(shared, tile, map);
   for_each_run(map, coordinates, [&](const Run& run) {
     if (!run.inside) return;
-    std::byte* destination = global.writable(run.global, run.bytes);
-    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
+    const std::uint32_t written = written_bytes(run);
+    std::byte* destination = global.writable(run.global, written);
+    for_each_part(shared, map.swizzle, tile + run.tile, written,
                   [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
                     reduce_elements(reduction, map.element, destination + offset, place, bytes);
                   });

@@ -1,6 +1,7 @@
 // How a map and coordinates become the levels of a walk.
 #include "vgpu/copy/walk.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -43,7 +44,7 @@ Route route(const Fields& map, const Coordinates& coordinates) {
   route.address = map.address;
   if (interleaved) {
     const std::uint32_t channels = slice_bytes(map.interleave) / bytes;
-    route.line = {0, channels, channels, bytes};
+    route.line = {0, channels, channels, bytes, slice_bytes(map.interleave)};
     const std::uint32_t slices = map.rank - 2;
     const Level slice = level(slices);
     route.address += static_cast<std::uint64_t>(slice.start) * slice.stride;
@@ -58,21 +59,36 @@ Route route(const Fields& map, const Coordinates& coordinates) {
                                           std::to_string(std::int64_t{coordinates.at[0]} * bytes) +
                                           " bytes: not a multiple of 16, which the chip answers with 'illegal "
                                           "instruction'");
-  route.line = {coordinates.at[0], static_cast<std::int64_t>(map.dims[0]), im2col ? map.channels : map.box[0], bytes};
+  const std::uint32_t elements = im2col ? map.channels : map.box[0];
+  route.line = {coordinates.at[0], static_cast<std::int64_t>(map.dims[0]), elements, bytes,
+                std::max(elements * bytes, static_cast<std::uint32_t>(span_of(map.swizzle)))};
   for (std::uint32_t dim = 1; dim < map.rank; ++dim) route.level[route.levels++] = level(dim);
   return route;
 }
 
 }  // namespace detail
 
-std::uint32_t tile_bytes(const Fields& map) {
-  const detail::Route route = detail::route(map, {});
-  std::uint64_t bytes = route.line.bytes();  // at most 2^11, times 256 or 1024 a level: no overflow
+namespace {
+
+// All lines of the tile, `bytes` each: at most 2^11, times 256 or 1024 a level, so that nothing overflows.
+std::uint32_t times_lines(const Fields& map, const detail::Route& route, std::uint64_t bytes) {
   if (map.mode == MapMode::im2col)
     bytes *= map.pixels;
   else
     for (int i = 0; i < route.levels; ++i) bytes *= route.level[i].count;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+}
+
+}  // namespace
+
+std::uint32_t tile_bytes(const Fields& map) {
+  const detail::Route route = detail::route(map, {});
+  return times_lines(map, route, route.line.bytes());
+}
+
+std::uint32_t tile_extent(const Fields& map) {
+  const detail::Route route = detail::route(map, {});
+  return times_lines(map, route, route.line.pitch);
 }
 
 }  // namespace wm::vgpu::copy

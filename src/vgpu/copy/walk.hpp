@@ -25,9 +25,13 @@ struct Run {
   bool inside = false;  // of the tensor; what is outside is filled by loads and left alone by stores
 };
 
-// Bytes of the tile, which is also what a load's mbarrier counts: parts outside the tensor count like the others. A
+// Bytes that a copy moves and a load's mbarrier counts: parts outside the tensor count like the others. A
 // legal map may describe far more than shared memory holds (then the most a number can say): compare before walking.
 std::uint32_t tile_bytes(const Fields& map);
+
+// Bytes of shared memory from the tile's first to its last. Lines shorter than the swizzle's span lie a span apart;
+// what is between them belongs to the tile, but no copy touches it.
+std::uint32_t tile_extent(const Fields& map);
 
 namespace detail {
 
@@ -43,6 +47,7 @@ struct Level {
 struct Line {
   std::int64_t start = 0, size = 0;  // coordinate of the first element, elements of the dimension
   std::uint32_t elements = 0, element_bytes = 0;
+  std::uint32_t pitch = 0;  // bytes of the tile from this line to the next
   std::uint32_t bytes() const { return elements * element_bytes; }
 };
 
@@ -78,7 +83,7 @@ void walk_level(const Route& route, int depth, std::uint64_t address, std::uint3
                 Visit& visit) {
   if (depth < 0) {
     visit_line(route.line, address, tile, all_inside, visit);
-    tile += route.line.bytes();
+    tile += route.line.pitch;
     return;
   }
   const Level& level = route.level[depth];
@@ -105,7 +110,7 @@ void walk_pixels(const Route& route, const Fields& map, const Coordinates& coord
       all_inside = all_inside && inside(level, coordinate);
     }
     visit_line(route.line, address, tile, all_inside, visit);
-    tile += route.line.bytes();
+    tile += route.line.pitch;
     int i = 0;
     for (; i < spatial; ++i) {
       base[i] += route.level[i].step;

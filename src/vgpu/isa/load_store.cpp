@@ -1,4 +1,6 @@
 // ld and st: scalars and vectors in every space; hints to caches.
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -230,20 +232,64 @@ Step copy_row(Warp& warp, const Op& op, u32 active) {
   fill_row(warp.row64(op.d), active, [&](u32 i) { return a[i]; });
   return Step::go;
 }
+
+// Priorities from bit 56 on, then the fraction in sixteenths less one: as the chip's compiler computes it.
+constexpr u64 fractional_policy(u64 priorities, float fraction) {
+  return (0x100 + priorities * 16 + (static_cast<u32>(fraction * 15.99f) & 15)) << 52;
+}
+Step make_fractional_policy(Warp& warp, const Op& op, u32 active) {
+  const u64* priorities = warp.source64(op.a);
+  const u32* fractions = warp.source32(op.b);
+  u64* policies = warp.row64(op.d);
+  for_each_lane(active, [&](u32 i) {
+    const float fraction = std::bit_cast<float>(fractions[i]);
+    if (!(fraction > 0 && fraction <= 1))
+      warp.fault(fmt::format("a cache policy for a fraction of {}: it is more than 0 and at most 1", fraction), i);
+    policies[i] = fractional_policy(priorities[i], fraction);
+  });
+  return Step::go;
+}
+
+// The next modifier, where it is a priority: its code in a policy, else -1.
+int take_priority(FunctionDecoder& d) {
+  constexpr std::array<std::string_view, 4> names = {"L2::evict_unchanged", "L2::evict_first", "L2::evict_last",
+                                                     "L2::evict_normal"};
+  for (int code = 0; code < 4; ++code)
+    if (d.modifiers.first() == names[code]) {
+      d.modifiers.take(names[code]);
+      return code;
+    }
+  return -1;
+}
 }  // namespace
 
-// A policy is an opaque number.
+// createpolicy. A policy of a range is an opaque number here: nothing looks at it.
 void create_policy(FunctionDecoder& d) {
   const bool fractional = d.modifiers.take("fractional");
   const bool range = d.modifiers.take("range");
   const bool convert = d.modifiers.take("cvt");
   if (fractional + range + convert != 1) d.refuse("it is createpolicy.fractional, .range or .cvt");
   take_space(d);
-  for (int i = 0; i < 2; ++i)
-    d.modifiers.take_one_of({"L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged", "L2"});
+  u64 priorities = 0;
+  if (convert) {
+    d.modifiers.take("L2");
+  } else {
+    const int first = take_priority(d), second = take_priority(d);
+    if (first < 0) d.refuse("it needs a priority: .L2::evict_last, _normal, _first or _unchanged");
+    if (second > 1) d.refuse("its second priority is .L2::evict_first or _unchanged");
+    priorities = static_cast<u64>(first * 2 + std::max(second, 0));
+  }
   if (d.modifiers.take_type() != Type::b64) d.refuse("a policy has 64 bits");
   d.expect_operands(1, 4);
   const Operand to = d.destination(d.operand(0), Type::b64);
+  if (fractional) {
+    const Operand fraction = d.operands() > 1 ? d.source(d.operand(1), Type::f32) : d.constant32(0x3f800000);
+    Op& op = d.emit(&make_fractional_policy);
+    op.d = to;
+    op.a = d.constant64(priorities);
+    op.b = fraction;
+    return;
+  }
   Op& op = d.emit(&copy_row);
   op.d = to;
   op.a = d.constant64(0);

@@ -85,7 +85,7 @@ class TensorLoad final : public AsyncOperation {
     }
     // Read at once, arriving piece by piece: through an image of the tile.
     if (image_.empty()) {
-      image_.resize(copy::tile_bytes(map_));
+      image_.resize(copy::tile_extent(map_));
       const std::byte* place = shared_at(cluster, to_.shared, image_.size(), "a tensor copy");
       std::memcpy(image_.data(), place, image_.size());
       copy::load(map_, at_, global, {image_, tile}, tile);
@@ -123,9 +123,9 @@ class TensorStore final : public AsyncOperation {
     const u32 tile = static_cast<u32>(from_ & shared_offset_mask);
     Global global(cluster.run->memory);
     if (dice == nullptr) return write(global, shared_of(block), tile);
-    const std::byte* place = shared_at(cluster, from_, copy::tile_bytes(map_), "a tensor copy");
+    const std::byte* place = shared_at(cluster, from_, copy::tile_extent(map_), "a tensor copy");
     if (image_.empty()) {
-      image_.resize(copy::tile_bytes(map_));
+      image_.resize(copy::tile_extent(map_));
       pieces_ = chunks_of(map_, at_, tile);
     }
     if (!pieces_.empty()) {
@@ -175,6 +175,22 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   return map;
 }
 
+// What the chip answers with an illegal instruction.
+void check_coordinates(Warp& warp, const Fields& map, const copy::Coordinates& at, bool load, u32 lane) {
+  const i64 bits = static_cast<i64>(bits_of(map.element)) * at.at[0];
+  if (map.interleave == Interleave::none && bits % 128 != 0)
+    warp.fault(fmt::format("the innermost coordinate {} of a tensor of {} is at byte {}: the copy engine goes in steps "
+                           "of 16 bytes, and the chip answers with an illegal instruction",
+                           at.at[0], name_of(map.element), bits / 8),
+               lane);
+  for (u32 k = 0; !load && k < map.rank; ++k)
+    if (at.at[k] < 0)
+      warp.fault(fmt::format("coordinate {} of a tensor store is {}: a box that is stored or reduced begins at no "
+                             "negative coordinate, and the chip answers with an illegal instruction",
+                             k, at.at[k]),
+                 lane);
+}
+
 Step tensor_op(Warp& warp, const Op& op, u32 active) {
   const auto& t = op.as<TensorOperands>();
   LaneAddresses maps, shared, barrier{};
@@ -189,7 +205,8 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
     for (std::size_t k = 0; k < t.coordinates.size(); ++k)
       at.at[k] = static_cast<i32>(warp.source32(t.coordinates[k])[i]);
     for (std::size_t k = 0; k < t.offsets.size(); ++k) at.offsets[k] = static_cast<u16>(warp.source32(t.offsets[k])[i]);
-    const u32 bytes = copy::tile_bytes(map);
+    check_coordinates(warp, map, at, load, i);
+    const u32 bytes = copy::tile_extent(map);
     const AccessKind kind = load ? AccessKind::write : AccessKind::read;
     if (!load) {
       resolve_one(warp, AddressSpace::shared, shared[i], bytes, 128, kind, i);

@@ -29,23 +29,32 @@ __global__ void copy(const char* in, const u32* valid, u32* out) {
 }
 
 // Hints change nothing that is copied; `ignore` does.
-extern "C" __global__ void copy_variants(const char* in, u32* out) {
+enum class Variant {
+  prefetch_64,
+  prefetch_128,
+  prefetch_256,
+  past_l1_prefetch_256,
+  constant_policy,
+  made_policy,
+  ignore
+};
+
+template <Variant variant>
+__global__ void copy_variant(const char* in, u32* out) {
   using cp_async::Prefetch;
   __shared__ alignas(16) u32 words[512];
   poison(words);
   const u32 t = threadIdx.x;
   const SharedAddress to = SharedAddress(words) + 16 * t;
   const char* from = in + 16 * t;
-  if (t < 16)
-    cp_async::copy<16, Prefetch::bytes64>(to, from);
-  else if (t < 32)
-    cp_async::copy<16, Prefetch::bytes128>(to, from);
-  else if (t < 48)
-    cp_async::copy_past_l1<Prefetch::bytes256>(to, from);
-  else if (t < 64)
+  if constexpr (variant == Variant::prefetch_64) cp_async::copy<16, Prefetch::bytes64>(to, from);
+  if constexpr (variant == Variant::prefetch_128) cp_async::copy<16, Prefetch::bytes128>(to, from);
+  if constexpr (variant == Variant::prefetch_256) cp_async::copy<16, Prefetch::bytes256>(to, from);
+  if constexpr (variant == Variant::past_l1_prefetch_256) cp_async::copy_past_l1<Prefetch::bytes256>(to, from);
+  if constexpr (variant == Variant::constant_policy) cp_async::copy_past_l1(to, from, 16, cache::evict_first);
+  if constexpr (variant == Variant::made_policy)
     cp_async::copy_past_l1(to, from, 16, cache::fractional<cache::Priority::evict_first>(0.5f));
-  else
-    cp_async::copy_unless<16>(t & 1, to, from);
+  if constexpr (variant == Variant::ignore) cp_async::copy_unless<16>(t >= 64 && t & 1, to, from);
   cp_async::commit_group();
   cp_async::wait_group<0>();
   give_back(words, out);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "warpmill/jit.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::golden {
 
@@ -73,6 +74,19 @@ void compile_all(DeviceKind kind) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
+}
+
+void add_as_chip(const Device& device, bool wanted) {
+  if (device.info().kind != DeviceKind::virtual_gpu) return;
+  vgpu::RunOptions options = vgpu::run_options(device);
+  options.chip_sums = wanted;
+  vgpu::set_run_options(device, options);
+}
+
+std::uint64_t seed_of(std::string_view name) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
 }
 
 std::uint64_t Random::bits() {  // splitmix64

@@ -36,6 +36,12 @@ void run(const Device& device, const KernelName& name, const LaunchConfig& confi
   stream.synchronize();
 }
 
+// Makes a virtual device's tensor cores add as the chip's do, bit for bit; slower, so only where sums are rounded.
+void add_as_chip(const Device& device, bool wanted);
+
+// A case's own inputs, whatever cases there are beside it.
+std::uint64_t seed_of(std::string_view name);
+
 // The same numbers everywhere, for ever.
 class Random {
  public:

@@ -23,7 +23,7 @@ Results reduce(const Device& device, const Reducing& r, const KernelName& name) 
   spec.address = memory.address();
   run(device, name, {.block = {128}, .shared_bytes = 48 * 1024 + 16}, make_tensor_map(device, spec), r.place, bytes,
       upload(device, tile));
-  for_each_element(r.spec, r.place, [&](std::int64_t from, std::int64_t to) {
+  for_each_element(r.spec, r.place, End::piece, [&](std::int64_t from, std::int64_t to) {
     if (to >= 0)
       apply(r.reduction, r.type, &want.at(static_cast<std::size_t>(to)), &tile.at(static_cast<std::size_t>(from)));
   });
@@ -60,17 +60,20 @@ void add_tensor_reductions(std::vector<Case>& cases) {
     r.reduction = reduction;
     r.type = type;
     r.spec.swizzle = Swizzle::b64;
-    r.spec.dims = {12, 20};
+    r.spec.dims = {12, 24};
     r.spec.box = {8, inner};
-    r.place.at = {static_cast<std::int32_t>(20 - inner / 2), 6};
+    r.place.at = {static_cast<std::int32_t>(24 - inner / 2), 6};
     add("2d", r);
+    // A dimension that ends within a piece of 16 bytes.
+    r.spec.dims = {12, 25};
+    if (reduction == Reduction::add) add("2d_piece", r);
   }
   const std::vector<std::int64_t> dims = {2, 3, 4, 5, 24}, box = {2, 2, 2, 2, 16};
   for (std::size_t rank = 2; rank <= 5; ++rank) {
     Reducing r;
     r.spec.dims.assign(dims.end() - static_cast<std::ptrdiff_t>(rank), dims.end());
     r.spec.box.assign(box.end() - static_cast<std::ptrdiff_t>(rank), box.end());
-    r.place.at = {12, 1, 1, -1, 0};
+    r.place.at = {12, 4, 3, 2, 0};
     add(fmt::format("{}d", rank) + "_rank", r);
   }
   for (const Reduction reduction : {Reduction::add, Reduction::bit_xor}) {

@@ -1,24 +1,30 @@
-// Where a tensor copy finds and puts each element, written down from the manual and independently of the virtual GPU.
+// What a tensor copy moves, written from the definition and independent of the virtual GPU's engine.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "warpmill/tensor_map.hpp"
 
 namespace wm::golden {
 
-// Coordinates and offsets as the instruction has them: innermost first. The same struct as in tensors.cu.
+// Coordinates of an instruction, innermost first; the same struct as in tensors.cu.
 struct Place {
   std::array<std::int32_t, 5> at{};
   std::array<std::uint16_t, 4> offset{};
 };
 
-// Calls visit(place in shared memory, place in the tensor or -1 where outside), both in bytes, for each element of the
-// box. The tile lies at a multiple of 1024.
-void for_each_element(const TensorMapSpec& spec, const Place& place,
-                      const std::function<void(std::int64_t tile, std::int64_t global)>& visit);
+// Where the innermost dimension ends for a copy: loads know each element, stores and reductions whole 16-byte pieces.
+enum class End { element, piece };
+
+// Calls visit(tile, global) for every element of the tile: bytes from the tile's start (which is a multiple of 1024)
+// and bytes from the tensor's start, or -1 where it is outside.
+void for_each_element(const TensorMapSpec& spec, const Place& place, End end,
+                      const std::function<void(std::int64_t, std::int64_t)>& visit);
+
+// Bytes of shared memory from the tile's first to its last. A swizzled row takes the swizzle's whole span; the mbarrier
+// counts only what is moved.
+std::uint32_t extent_of(const TensorMapSpec& spec);
 
 }  // namespace wm::golden

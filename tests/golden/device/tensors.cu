@@ -40,10 +40,10 @@ __device__ auto& offsets(const Place& place) {
   return reinterpret_cast<const u16(&)[rank - 2]>(place.offset);
 }
 
-// `out` gets the tile and 64 bytes after it.
+// `bytes` arrive within `extent`; `out` gets those and 64 bytes after them.
 template <int rank, bool im2col>
-__global__ void load(const __grid_constant__ TensorMap map, Place place, u32 bytes, u32* out) {
-  poison(bytes + 64);
+__global__ void load(const __grid_constant__ TensorMap map, Place place, u32 bytes, u32 extent, u32* out) {
+  poison(extent + 64);
   if (threadIdx.x < 32 && elect_one()) {
     mbarrier::arrive_expect_tx(barrier(), bytes);
     if constexpr (im2col) {
@@ -55,7 +55,7 @@ __global__ void load(const __grid_constant__ TensorMap map, Place place, u32 byt
     }
   }
   mbarrier::wait_parity(barrier(), 0);
-  give_back(bytes + 64, out);
+  give_back(extent + 64, out);
 }
 
 // Block `sender` of the cluster loads for the blocks of `blocks`; every block writes its memory to its part of `out`.

@@ -25,12 +25,12 @@ Results copy(const Device& device, const KernelName& name, std::uint32_t bytes) 
   return finish(out.download<std::uint32_t>(), want);
 }
 
-Results copy_variants(const Device& device, const KernelName& name) {
+Results copy_variant(const Device& device, const KernelName& name, bool ignores) {
   const Words in = random_bits<std::uint32_t>(512, 53);
   const Buffer out = poisoned<std::uint32_t>(device, 512);
   run(device, name, {.block = {128}}, upload(device, in), out);
   Words want = in;
-  for (std::uint32_t t = 65; t < 128; t += 2) std::fill_n(want.begin() + 4 * t, 4, 0u);
+  for (std::uint32_t t = 65; ignores && t < 128; t += 2) std::fill_n(want.begin() + 4 * t, 4, 0u);
   return finish(out.download<std::uint32_t>(), want);
 }
 
@@ -125,13 +125,15 @@ Results dependent_grids(const Device& device, const KernelName& first, const Ker
 }
 
 Results policies(const Device& device, const KernelName& name) {
-  const Buffer out = poisoned<std::uint64_t>(device, 9);
-  run(device, name, {}, out);
+  std::vector<std::uint64_t> want;
+  for (const std::uint64_t constant : {0x16f, 0x12f, 0x14f, 0x10f}) want.insert(want.end(), 2, constant << 52);
+  // Sixteenths less one, of 15.99 times the fraction: 1, 0.5, 0.25, 0.3, 1/16 and less.
+  for (const std::uint64_t made : {0x127, 0x143, 0x164, 0x120, 0x120}) want.push_back(made << 52);
+  const std::vector<float> fractions = {0.5f, 0.25f, 0.3f, 0.0625f, 0.01f};
+  const Buffer out = poisoned<std::uint64_t>(device, want.size());
+  run(device, name, {}, upload(device, fractions), out);
   const auto got = out.download<std::uint64_t>();
-  for (const std::size_t i : {0, 2, 4})
-    if (got[i] != got[i + 1])
-      throw Error(ErrorCode::execution,
-                  fmt::format("createpolicy gives {:#x}, the layer's constant is {:#x}", got[i], got[i + 1]));
+  require_equal(got, want);
   return results(DType::u64, got);
 }
 
@@ -145,8 +147,7 @@ void add_threads(std::vector<Case>& cases) {
     const KernelName name = declare("cp_async.cu", fmt::format("copy<{}, false>", bytes));
     add(fmt::format("cp_async/{}_bytes", bytes), [=](const Device& d) { return copy(d, name, bytes); });
   }
-  const KernelName past_l1 = declare("cp_async.cu", "copy<16, true>"),
-                   variants = declare("cp_async.cu", "copy_variants"), grouped = declare("cp_async.cu", "groups"),
+  const KernelName past_l1 = declare("cp_async.cu", "copy<16, true>"), grouped = declare("cp_async.cu", "groups"),
                    increment = declare("cp_async.cu", "copy_to_barrier<true>"),
                    plain = declare("cp_async.cu", "copy_to_barrier<false>"),
                    states = declare("barriers.cu", "mbarrier_states"), turns = declare("barriers.cu", "mbarrier_turns"),
@@ -154,7 +155,11 @@ void add_threads(std::vector<Case>& cases) {
                    budgets = declare("warps.cu", "register_budgets"), first = declare("warps.cu", "first_grid"),
                    second = declare("warps.cu", "second_grid"), policy = declare("warps.cu", "policies");
   add("cp_async/past_l1", [=](const Device& d) { return copy(d, past_l1, 16); });
-  add("cp_async/variants", [=](const Device& d) { return copy_variants(d, variants); });
+  for (const std::string variant : {"prefetch_64", "prefetch_128", "prefetch_256", "past_l1_prefetch_256",
+                                    "constant_policy", "made_policy", "ignore"}) {
+    const KernelName name = declare("cp_async.cu", fmt::format("copy_variant<Variant::{}>", variant));
+    add("cp_async/" + variant, [=](const Device& d) { return copy_variant(d, name, variant == "ignore"); });
+  }
   add("cp_async/groups", [=](const Device& d) { return copied(d, grouped, 384); });
   add("cp_async/mbarrier_arrive", [=](const Device& d) { return copied(d, increment, 64); });
   add("cp_async/mbarrier_arrive_no_increment", [=](const Device& d) { return copied(d, plain, 64); });

@@ -60,7 +60,7 @@ extern "C" __global__ void second_grid(const u32* words, u32* out, u32 count) {
 }
 
 // Policies as the chip makes them, beside the layer's constants.
-extern "C" __global__ void policies(u64* out) {
+extern "C" __global__ void policies(const f32* fractions, u64* out) {
   using namespace cache;
   out[0] = fractional<Priority::evict_normal>(1.0f).bits;
   out[1] = evict_normal.bits;
@@ -69,6 +69,10 @@ extern "C" __global__ void policies(u64* out) {
   out[4] = fractional<Priority::evict_last>(1.0f).bits;
   out[5] = evict_last.bits;
   out[6] = fractional<Priority::evict_unchanged>(1.0f).bits;
-  out[7] = fractional<Priority::evict_first>(0.5f).bits;
-  out[8] = fractional<Priority::evict_last>(0.25f).bits;
+  out[7] = evict_unchanged.bits;
+  out[8] = fractional<Priority::evict_first>(fractions[0]).bits;
+  out[9] = fractional<Priority::evict_last>(fractions[1]).bits;
+  out[10] = fractional<Priority::evict_normal>(fractions[2]).bits;
+  out[11] = fractional<Priority::evict_first>(fractions[3]).bits;
+  out[12] = fractional<Priority::evict_first>(fractions[4]).bits;
 }

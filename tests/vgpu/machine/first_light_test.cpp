@@ -290,5 +290,40 @@ TEST(FirstLight, TensorLoadBarrierWaitAndTensorStore) {
     }
 }
 
+// One tile is stored at the coordinates given.
+constexpr std::string_view tile_store = R"(
+.visible .entry tile_store(.param .align 64 .b8 to[128], .param .s32 x, .param .s32 y)
+{
+  .shared .align 128 .b8 tile[512];
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<3>;
+  mov.b64 %rd1, to;
+  cvta.param.u64 %rd2, %rd1;
+  ld.param.s32 %r1, [x];
+  ld.param.s32 %r2, [y];
+  mov.u32 %r3, tile;
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r1, %r2}], [%r3];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ret;
+}
+)";
+
+TEST(FirstLight, TensorCoordinatesThatTheChipTrapsOnAreFaults) {
+  Gpu gpu;
+  gpu.load(module_text(tile_store));
+  const auto target = gpu.upload(std::vector<float>(20 * 40));
+  const auto at = [&](std::int32_t x, std::int32_t y) {
+    Parameters p;
+    p.add(map_of(target, 20, 40), 64).add(x).add(y);
+    return gpu.failure("tile_store", {{1}, {1}, {}, 0}, p);
+  };
+  EXPECT_EQ(at(36, 19), "");
+  EXPECT_EQ(at(400, 0), "");
+  EXPECT_NE(at(6, 0).find("the innermost coordinate 6 of a tensor of f32 is at byte 24"), std::string::npos);
+  EXPECT_NE(at(-4, 0).find("coordinate 0 of a tensor store is -4"), std::string::npos);
+  EXPECT_NE(at(0, -1).find("coordinate 1 of a tensor store is -1"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace wm::vgpu::testing
