@@ -72,10 +72,15 @@ class Measurement {
     const Graph mine(stream_, [&] {
       for (int i = 0; i < launches; ++i) gemm(stream_, operands[i % operands.size()].request(estimate.plan));
     });
-    for (int i = 0; i < 3; ++i) {  // warm-up
-      replay_seconds(mine, launches);
+    for (int i = 0; i < 3; ++i) {  // warm-up; what a replay leaves is checked, the peer's too
+      first.poison(stream_);
       replay_seconds(peer, launches);
+      if (i == 0 && !(first.sampled_error() < 1))
+        throw Error(ErrorCode::execution, "cuBLASLt's product is wrong: the two do not compute the same");
+      first.poison(stream_);
+      replay_seconds(mine, launches);
     }
+    row.error = std::max(row.error, first.sampled_error());
     std::vector<double> mine_seconds, peer_seconds, ratios;
     for (int round = 0; round < options.rounds; ++round) {
       mine_seconds.push_back(replay_seconds(mine, launches));

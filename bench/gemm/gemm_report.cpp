@@ -14,10 +14,12 @@ std::string name(const GemmPlan& p) {
   return fmt::format("{}x{}x{} s{} c{}x{}", p.tile.m, p.tile.n, p.tile.k, p.stages, p.cluster.m, p.cluster.n);
 }
 
-std::vector<GemmRow> large_m(const std::vector<GemmRow>& rows) {
-  std::vector<GemmRow> large;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(large), [](const GemmRow& r) { return r.shape.m >= 256; });
-  return large;
+// The plans that the library would take, for the shapes with at least so many rows.
+std::vector<GemmRow> chosen(const std::vector<GemmRow>& rows, std::int64_t least_m) {
+  std::vector<GemmRow> kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept),
+               [&](const GemmRow& r) { return r.rank == 0 && r.shape.m >= least_m; });
+  return kept;
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ std::string to_text(const GemmTable& table) {
                         name(r.shape), name(r.plan), r.band, r.ours_us, r.tflops, r.peer_tflops, r.ratio, r.ratio_low,
                         r.ratio_high, r.ceiling_share * 100, r.error);
   text += fmt::format("\ngeometric mean of the ratios: {:.3f}; of the shapes with m of 256 and more: {:.3f}\n",
-                      geometric_mean_ratio(table.rows), geometric_mean_ratio(large_m(table.rows)));
+                      geometric_mean_ratio(chosen(table.rows, 0)), geometric_mean_ratio(chosen(table.rows, 256)));
   return text;
 }
 
@@ -56,8 +58,8 @@ std::string to_json(const GemmTable& table) {
                     {"error", r.error}});
   return nlohmann::json{{"device", table.device},
                         {"peer", table.peer},
-                        {"geometric_mean", geometric_mean_ratio(table.rows)},
-                        {"geometric_mean_large_m", geometric_mean_ratio(large_m(table.rows))},
+                        {"geometric_mean", geometric_mean_ratio(chosen(table.rows, 0))},
+                        {"geometric_mean_large_m", geometric_mean_ratio(chosen(table.rows, 256))},
                         {"rows", rows}}
       .dump(1);
 }
@@ -65,7 +67,8 @@ std::string to_json(const GemmTable& table) {
 std::string to_svg(const GemmTable& table) {
   static constexpr int left = 170, width = 560, bar = 16, gap = 6, top = 46;
   static constexpr double most = 1.5;  // the ratio at the right edge
-  const int height = top + int(table.rows.size()) * (bar + gap) + 24;
+  const auto rows = chosen(table.rows, 0);
+  const int height = top + int(rows.size()) * (bar + gap) + 24;
   const auto x = [](double ratio) { return left + std::min(ratio, most) / most * width; };
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -73,7 +76,7 @@ std::string to_svg(const GemmTable& table) {
       "<text x=\"{}\" y=\"20\" font-size=\"15\">bf16 GEMM on {}: speed as a multiple of {}</text>\n",
       left + width + 150, height, left, table.device, table.peer);
   double y = top;
-  for (const GemmRow& r : table.rows) {
+  for (const GemmRow& r : rows) {
     const double label = (r.ratio > 0.8 ? std::max(x(r.ratio), x(1.0)) : x(r.ratio)) + 6;  // clear of the line at 1
     svg += fmt::format(
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"

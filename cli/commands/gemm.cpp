@@ -44,16 +44,19 @@ std::string name(const GemmPlan& p) {
                      p.cluster.n);
 }
 
+// A number of a plan; what is far too large stays so, and GemmPlan::problem() says why it cannot be.
+int small(std::int64_t value) { return static_cast<int>(std::min<std::int64_t>(value, 1 << 12)); }
+
 std::optional<GemmPlan> plan_from(const GemmCommand& command) {
   if (command.tile.empty() && command.cluster.empty() && command.stages == 0) return std::nullopt;
   GemmPlan plan;
   if (!command.tile.empty()) {
     const auto [m, n] = numbers<2>(command.tile, "tile", "MxN, for example 128x256");
-    plan.tile = {int(m), int(n), 64};
+    plan.tile = {small(m), small(n), 64};
   }
   if (!command.cluster.empty()) {
     const auto [m, n] = numbers<2>(command.cluster, "cluster", "MxN, for example 2x1");
-    plan.cluster = {int(m), int(n)};
+    plan.cluster = {small(m), small(n)};
   }
   plan = plan.with_most_stages();
   if (command.stages > 0) plan.stages = command.stages;

@@ -22,9 +22,9 @@ struct GemmResult {
   unsigned blocks = 0;
 };
 
-// Puts the product into the stream. The first call for a plan compiles (or takes from the cache); later ones only
-// launch, and may be captured in a graph. A request that cannot be served is refused in words before anything is
-// launched.
+// Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
+// cache): make it before a graph capture begins. Later calls with the shape only launch, and may be captured. A request
+// that cannot be served is refused in words before anything is launched.
 GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

@@ -50,7 +50,8 @@ struct PreparedCall {
   GemmResult result;
 };
 
-// What a device keeps between calls. It lives as long as the process: kernels keep their device open.
+// What a device keeps between calls; the mutex guards the tables, never a compilation. It lives as long as the process:
+// kernels keep their device open.
 struct DeviceState {
   std::mutex mutex;
   std::map<std::string, Kernel> kernels;  // by the plan's C++ expression
@@ -79,9 +80,16 @@ std::int64_t stride_of(const View& view, std::string_view name, int contiguous, 
   return view.shape[other] > 1 ? view.strides[other] : (view.shape[contiguous] + 7) / 8 * 8;
 }
 
-bool overlap(const View& x, const View& y) {
-  const std::uint64_t x_end = x.address + x.span_bytes(), y_end = y.address + y.span_bytes();
-  return x.address < y_end && y.address < x_end;
+// Whether an element of `x` is one of `d`. Two parts of one larger matrix (the same stride) may lie side by side: then
+// their columns decide, else the ranges of addresses.
+bool overlap(const View& d, const View& x, std::int64_t d_stride, std::int64_t x_stride, std::int64_t x_columns) {
+  const std::uint64_t d_end = d.address + d.span_bytes(), x_end = x.address + x.span_bytes();
+  if (d.elements() == 0 || x.elements() == 0 || d.address >= x_end || x.address >= d_end) return false;
+  if (d_stride != x_stride) return true;
+  const auto pitch = static_cast<std::uint64_t>(d_stride) * 2;
+  const std::uint64_t apart = (pitch + d.address % pitch - x.address % pitch) % pitch;  // from x's column 0 to d's
+  return apart < static_cast<std::uint64_t>(x_columns) * 2 ||
+         apart + static_cast<std::uint64_t>(d.shape[1]) * 2 > pitch;
 }
 
 CallKey check(const Stream& stream, const GemmRequest& request) {
@@ -110,14 +118,12 @@ CallKey check(const Stream& stream, const GemmRequest& request) {
   if (plan && !plan->valid()) refuse(fmt::format("the plan given is impossible: {}", plan->problem()));
   if (m > 1 && d.strides[0] < n)
     refuse(fmt::format("d's rows overlap: {} elements from one to the next, and each has {}", d.strides[0], n));
-  if (overlap(d, a) || overlap(d, b)) refuse("d overlaps a or b; the product cannot be made in place");
-  return {{a.address, b.address, d.address},
-          {stride_of(a, "a", 1, "k (its rows)"), stride_of(b, "b", 0, "k (its columns)"),
-           stride_of(d, "d", 1, "n (its rows)")},
-          m,
-          n,
-          k,
-          plan};
+  const std::array<std::int64_t, 3> strides{stride_of(a, "a", 1, "k (its rows)"),
+                                            stride_of(b, "b", 0, "k (its columns)"),
+                                            stride_of(d, "d", 1, "n (its rows)")};
+  if (overlap(d, a, strides[2], strides[0], k) || overlap(d, b, strides[2], strides[1], k))
+    refuse("d overlaps a or b; the product cannot be made in place");
+  return {{a.address, b.address, d.address}, strides, m, n, k, plan};
 }
 
 Kernel load_kernel(const Device& device, const GemmPlan& plan) {
@@ -125,6 +131,18 @@ Kernel load_kernel(const Device& device, const GemmPlan& plan) {
   const jit::Program program =
       ops::compile_gemm(plan, device.info().arch, chip ? ops::Target::chip : ops::Target::virtual_gpu);
   return Module::load(device, program, "gemm_sm90").kernel(ops::expression(plan));
+}
+
+// Compiled once; two threads that need it at the same moment compile once too, and load it twice.
+Kernel kernel_of(const Device& device, DeviceState& state, const GemmPlan& plan) {
+  const std::string name = ops::expression(plan);
+  {
+    const std::lock_guard lock(state.mutex);
+    if (const auto found = state.kernels.find(name); found != state.kernels.end()) return found->second;
+  }
+  const Kernel loaded = load_kernel(device, plan);
+  const std::lock_guard lock(state.mutex);
+  return state.kernels.emplace(name, loaded).first->second;
 }
 
 // A matrix of rows that are contiguous along k, or D's: `stride` elements from row to row.
@@ -166,18 +184,14 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
       .k = static_cast<unsigned>(key.k),
       .schedule = choice.schedule};
 
-  const std::string name = ops::expression(plan);
-  auto found = state.kernels.find(name);
-  if (found == state.kernels.end()) found = state.kernels.emplace(name, load_kernel(device, plan)).first;
-
+  const Kernel kernel = kernel_of(device, state, plan);
   const auto blocks =
       static_cast<unsigned>(std::min<std::int64_t>(choice.clusters, choice.tiles) * plan.cluster_size());
   const LaunchConfig config{.grid = {blocks},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .cluster = {static_cast<std::uint32_t>(plan.cluster_size())},
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes())};
-  return std::make_shared<PreparedCall>(
-      PreparedCall{found->second, config, arguments, {plan, choice.schedule.band, blocks}});
+  return std::make_shared<PreparedCall>(PreparedCall{kernel, config, arguments, {plan, choice.schedule.band, blocks}});
 }
 
 }  // namespace
@@ -186,22 +200,25 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   const CallKey key = check(stream, request);
   if (key.m == 0 || key.n == 0) return {};
   if (key.k == 0) {  // an empty sum is zero
-    for (std::int64_t row = 0; row < key.m; ++row)
+    const bool dense = key.stride[2] == key.n || key.m == 1;
+    const auto row_bytes = static_cast<std::size_t>(key.n) * 2;
+    for (std::int64_t row = 0; row < (dense ? 1 : key.m); ++row)
       stream.fill(key.address[2] + static_cast<std::uint64_t>(row * key.stride[2] * 2), std::byte{0},
-                  static_cast<std::size_t>(key.n) * 2);
+                  dense ? row_bytes * static_cast<std::size_t>(key.m) : row_bytes);
     return {};
   }
   DeviceState& state = state_of(stream.device());
-  std::shared_ptr<const PreparedCall> call;
-  {
+  const auto find = [&]() -> std::shared_ptr<const PreparedCall> {
     const std::lock_guard lock(state.mutex);
-    if (const auto found = state.calls.find(key); found != state.calls.end()) {
-      call = found->second;
-    } else {
-      call = prepare(stream.device(), state, key);
-      if (state.calls.size() >= DeviceState::most_calls) state.calls.clear();
-      state.calls.emplace(key, call);
-    }
+    const auto found = state.calls.find(key);
+    return found == state.calls.end() ? nullptr : found->second;
+  };
+  std::shared_ptr<const PreparedCall> call = find();
+  if (!call) {
+    call = prepare(stream.device(), state, key);
+    const std::lock_guard lock(state.mutex);
+    if (state.calls.size() >= DeviceState::most_calls) state.calls.clear();
+    state.calls.emplace(key, call);
   }
   launch(stream, call->kernel, call->config, call->arguments);
   return call->result;

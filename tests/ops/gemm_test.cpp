@@ -123,6 +123,12 @@ TEST(Gemm, IsRightWithEachKindOfPlan) {
     check(device, Problem(515, 531, 200, 5), plan);
 }
 
+TEST(Gemm, IsRightOverSeveralWavesOfTheWholeDevice) {
+  const Device device = test_device();
+  for (const auto& [m, n, k, tile_n] : std::vector<std::array<std::int64_t, 4>>{GEMM_TEST_WAVES})
+    check(device, Problem(m, n, k, 21, 8), GemmPlan{.tile = {128, int(tile_n), 64}}.with_most_stages());
+}
+
 TEST(Gemm, HandlesOnesAndZeros) {
   const Device device = test_device();
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
@@ -133,12 +139,31 @@ TEST(Gemm, HandlesOnesAndZeros) {
                                 {0, 8, 8},
                                 {8, 0, 8}}) {
     const Stream stream(device);
-    const Problem p(m, n, k, 3);
+    const Problem p(m, n, k, 3, 8 * (m % 3));
     const OnDevice on(device, p);
     gemm(stream, on.request(p));
     stream.synchronize();
     expect_product(p, on.d.download<bf16>());
   }
+}
+
+TEST(Gemm, TakesOperandsThatLieSideBySideInOneBuffer) {
+  const Device device = test_device();
+  const Stream stream(device);
+  const Problem p(64, 64, 64, 4, 64);  // rows of 128 elements: A is the first half of them, D goes into the second
+  const OnDevice on(device, p);
+  const Buffer both = Buffer::of<bf16>(device, p.a);
+  GemmRequest request = on.request(p);
+  request.a = both.view<bf16>({64, 64}, {128, 1});
+  request.d = View(device, both.address() + 128, DType::bf16, {64, 64}, {128, 1});
+  gemm(stream, request);
+  stream.synchronize();
+  const std::vector<bf16> result = both.download<bf16>();
+  std::vector<bf16> d(64 * 128, bf16::from_bits(poison));
+  for (int i = 0; i < 64; ++i) std::copy_n(&result[i * 128 + 64], 64, &d[i * 128]);
+  expect_product(p, d);
+  request.d = View(device, both.address() + 64, DType::bf16, {64, 64}, {128, 1});
+  EXPECT_NE(refusal(stream, request).find("overlaps"), std::string::npos);
 }
 
 TEST(Gemm, GivesTheSameBitsEveryTime) {

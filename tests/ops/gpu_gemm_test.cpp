@@ -1,13 +1,19 @@
 // What only a chip can show of the GEMM call: graph capture and its cost to the host.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "gemm/gemm_problem.hpp"
 #include "gemm/graph.hpp"
+#include "ops/gemm_kernel.hpp"
 #include "warpmill/gemm.hpp"
+#include "warpmill/module.hpp"
 
 using namespace wm;
 
@@ -23,6 +29,28 @@ TEST(GemmOnChip, IsCapturedIntoGraphs) {
   graph.replay(stream);
   stream.synchronize();
   EXPECT_LT(problem.sampled_error(), 1);
+}
+
+TEST(GemmOnChip, FirstUseTakesUnder800MillisecondsAndUnder20FromTheCache) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("warpmill-first-use-{}", getpid());
+  setenv("WARPMILL_CACHE_DIR", folder.c_str(), 1);
+  const Device device = Device::open("cuda:0");
+  const Stream stream(device);
+  const bench::GemmProblem problem(stream, {512, 512, 512}, 1);
+  const auto milliseconds = [](const auto& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  const GemmPlan plan{};  // the largest
+  EXPECT_LT(milliseconds([&] { gemm(stream, problem.request(plan)); }), 800) << "plan, NVRTC, load";
+  const auto from_cache = [&] {
+    const auto program = ops::compile_gemm(plan, device.info().arch, ops::Target::chip);
+    EXPECT_TRUE(program.from_cache);
+    Module::load(device, program).kernel(ops::expression(plan));
+  };
+  EXPECT_LT(milliseconds(from_cache), 20);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(GemmOnChip, ARepeatedCallCostsTheHostLessThanFiveMicroseconds) {

@@ -74,9 +74,10 @@ struct GemmPlan {
   }
   constexpr bool valid() const { return problem() == nullptr; }
 
-  // As many stages as fit.
+  // As many stages as fit; none fit an impossible tile, and problem() says why.
   constexpr GemmPlan with_most_stages() const {
     GemmPlan plan = *this;
+    if (stage_bytes() <= 0) return plan;
     plan.stages = (shared_limit - barrier_bytes - out_bytes()) / stage_bytes();
     if (plan.stages > 8) plan.stages = 8;
     return plan;

@@ -19,9 +19,10 @@
 #include "warpmill/ptx/cluster.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/fence.cuh"
-#include "warpmill/ptx/stmatrix.cuh"
+#include "warpmill/ptx/mbarrier.cuh"
 #include "warpmill/ptx/tma.cuh"
 #include "warpmill/ptx/wgmma_bf16.cuh"
+#include "warpmill/tile/fragment.cuh"
 #include "warpmill/tile/shared_tile.cuh"
 
 namespace wm {
@@ -94,15 +95,15 @@ WM_DEVICE void release(const GemmRing<plan>& ring, const Stage& stage, const Gem
     if (thread == 0) ring.release(stage);
   } else {
     if (thread < u32(plan.cluster_size()) && ((place.sharing_a() | place.sharing_b()) >> thread & 1))
-      ring.release(stage, thread);
+      mbarrier::arrive_remote<Scope::block>(cluster::map(stage.empty, thread));
   }
 }
 
-// A multiply group's sums: for each 64 of its rows, the columns of the tile.
+// A multiply group's sums: a fragment for each 64 of its rows.
 template <GemmPlan plan>
 struct GemmSums {
   static constexpr int blocks = plan.group_rows() / 64;
-  f32 value[blocks][plan.tile.n / 2];  // wgmma's fragment: see ptx/wgmma.cuh
+  Fragment<plan.tile.n> block[blocks];
 };
 
 // The whole of k for one tile. The stage before the current one is let go as soon as its products are done, so one
@@ -114,15 +115,14 @@ WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 k, u32 g
   Stage previous{0, SharedAddress(0u), SharedAddress(0u)};
   for (u32 step = 0; step * plan.tile.k < k; ++step) {
     const Stage stage = ring.wait();
-    const auto b = wgmma::descriptor(shared.b[stage.index].from_row(0), 0, 1024, wgmma::Swizzle::bytes128);
+    const auto b = shared.b[stage.index].operand(0);
     wgmma::fence();
 #pragma unroll
     for (int block = 0; block < GemmSums<plan>::blocks; ++block) {
-      const auto a = wgmma::descriptor(shared.a[stage.index].from_row(group * plan.group_rows() + block * 64), 0, 1024,
-                                       wgmma::Swizzle::bytes128);
+      const auto a = shared.a[stage.index].operand(group * plan.group_rows() + block * 64);
 #pragma unroll
       for (u32 i = 0; i < plan.tile.k / 16; ++i)
-        wgmma::multiply<bf16>(sums.value[block], a + i * step_bytes, b + i * step_bytes, step > 0 || i > 0);
+        wgmma::multiply<bf16>(sums.block[block].value, a + i * step_bytes, b + i * step_bytes, step > 0 || i > 0);
     }
     wgmma::commit();
     wgmma::wait<1>();
@@ -130,15 +130,8 @@ WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 k, u32 g
     previous = stage;
   }
 #pragma unroll
-  for (int block = 0; block < GemmSums<plan>::blocks; ++block) wgmma::wait<0>(sums.value[block]);
+  for (int block = 0; block < GemmSums<plan>::blocks; ++block) wgmma::wait<0>(sums.block[block].value);
   if (k > 0) release<plan>(ring, previous, place);
-}
-
-// Two sums as a pair of bf16, the first in the low half.
-WM_DEVICE u32 pack(f32 low, f32 high) {
-  u32 pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
 }
 
 // A strip from shared memory, element by element: for the last columns of an n that is no multiple of 8, where the copy
@@ -156,22 +149,15 @@ WM_DEVICE void copy_out(Strip<plan>& strip, const GemmArguments& args, u32 m, u3
 
 // A strip on its way out: stmatrix into shared memory, swizzled, then one store by the copy engine.
 template <GemmPlan plan>
-WM_DEVICE void store_strip(const f32* sums, const GemmArguments& args, u32 m, u32 n, u32 group, u32 buffer,
-                           GemmShared<plan>& shared) {
+WM_DEVICE void store_strip(const Fragment<plan.tile.n>& sums, int first, const GemmArguments& args, u32 m, u32 n,
+                           u32 group, u32 buffer, GemmShared<plan>& shared) {
   const u32 barrier = u32(NamedBarrier::first_multiply_group) + group;
-  const u32 thread = thread_of_warpgroup(), lane = thread % 32;
+  const u32 thread = thread_of_warpgroup();
   auto& strip = shared.out[group][buffer];
   // The store that last used this buffer has read it: only its issuer can know.
   if (thread == 0) bulk::wait_group_read<GemmPlan::out_buffers - 1>();
   barrier::sync(barrier, warpgroup_threads);
-#pragma unroll
-  for (int i = 0; i < plan.strip_columns() / 16; ++i) {  // 16 columns: two 8x8 matrices above two more
-    const f32* eight = sums + i * 8;
-    const u32 words[4] = {pack(eight[0], eight[1]), pack(eight[2], eight[3]), pack(eight[4], eight[5]),
-                          pack(eight[6], eight[7])};
-    // Lanes 0-15 give the rows of the left pair of matrices, lanes 16-31 of the right one.
-    stmatrix::store(strip.chunk(thread / 32 * 16 + lane % 16, i * 2 + lane / 16), words);
-  }
+  store(strip, sums, first);
   fence::proxy_async_shared();
   barrier::sync(barrier, warpgroup_threads);
   if (args.n % 8 != 0 && n + plan.strip_columns() > args.n) {
@@ -198,7 +184,7 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
       for (int strip = 0; strip < plan.tile.n / plan.strip_columns(); ++strip) {
         const u32 n = place.n(tile) + strip * plan.strip_columns();
         if (m >= args.m || n >= args.n) continue;
-        store_strip<plan>(&sums.value[block][strip * plan.strip_columns() / 2], args, m, n, group, buffer, shared);
+        store_strip<plan>(sums.block[block], strip * plan.strip_columns(), args, m, n, group, buffer, shared);
         buffer ^= 1;
       }
     }

@@ -9,18 +9,26 @@
 //     ring.commit(stage)                ring.release(stage)
 #pragma once
 
-#include "warpmill/ptx/cluster.cuh"
+#include "warpmill/ptx/cp_async.cuh"
 #include "warpmill/ptx/mbarrier.cuh"
 #include "warpmill/types.cuh"
 
 namespace wm {
 
-// Data brought by the copy engine: one thread announces the bytes, the engine counts them down.
+// Data brought by the copy engine (sm_90): one thread announces the bytes, the engine counts them down.
 template <u32 bytes>
 struct TmaCourier {
   static constexpr u32 arrivals = 1;
   static WM_DEVICE void announce(SharedAddress full) { mbarrier::arrive_expect_tx(full, bytes); }
   static WM_DEVICE void sent(SharedAddress) {}
+};
+
+// Data brought by the threads themselves with cp.async (sm_80 on): each arrives when its own copies are done.
+template <u32 threads>
+struct CopyCourier {
+  static constexpr u32 arrivals = threads;
+  static WM_DEVICE void announce(SharedAddress) {}
+  static WM_DEVICE void sent(SharedAddress full) { cp_async::mbarrier_arrive_no_increment(full); }
 };
 
 template <int stages>
@@ -70,10 +78,6 @@ class Ring {
   }
   // One arrival: by one thread a consumer group.
   WM_DEVICE void release(const Stage& stage) const { mbarrier::arrive(stage.empty); }
-  // To the block of that rank in the cluster, whose copies also fill our stage.
-  WM_DEVICE void release(const Stage& stage, u32 rank) const {
-    mbarrier::arrive_remote<Scope::block>(cluster::map(stage.empty, rank));
-  }
 
  private:
   WM_DEVICE Stage here() const { return {index_, full_ + 8 * index_, empty_ + 8 * index_}; }

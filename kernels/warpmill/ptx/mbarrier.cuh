@@ -236,11 +236,17 @@ WM_DEVICE bool try_wait_parity_for(SharedAddress barrier, u32 parity, u32 nanose
   return done;
 }
 
-// A loop of try_wait_parity (sm_90): returns when the phase of `parity` has completed.
+// A loop of try_wait_parity, or of test_wait_parity before sm_90: returns when the phase of `parity` has completed.
 template <Scope scope = Scope::block>
 WM_DEVICE void wait_parity(SharedAddress barrier, u32 parity) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  static_assert(scope == Scope::block, "clusters come with sm_90");
+  while (!test_wait_parity(barrier, parity)) {
+  }
+#else
   while (!try_wait_parity<scope>(barrier, parity)) {
   }
+#endif
 }
 
 // A loop of test_wait (sm_80 on): returns when the phase of `state` has completed.

@@ -2,6 +2,7 @@
 // tensor cores read them.
 #pragma once
 
+#include "warpmill/ptx/wgmma.cuh"
 #include "warpmill/types.cuh"
 
 namespace wm {
@@ -32,6 +33,13 @@ struct alignas(1024) SharedTile {
   }
   // The part of the tile that begins at `row`, a multiple of 8.
   WM_DEVICE SharedAddress from_row(u32 row) { return SharedAddress(data) + row * row_bytes; }
+
+  // The rows from `row` on as an operand of wgmma: K-major, a row of the tile along k. Adding 32 bytes goes one step
+  // of k further.
+  static constexpr wgmma::Swizzle swizzle = row_bytes == 128  ? wgmma::Swizzle::bytes128
+                                            : row_bytes == 64 ? wgmma::Swizzle::bytes64
+                                                              : wgmma::Swizzle::bytes32;
+  WM_DEVICE wgmma::Descriptor operand(u32 row) { return wgmma::descriptor(from_row(row), 0, 8 * row_bytes, swizzle); }
 };
 
 }  // namespace wm
