@@ -4,7 +4,6 @@
 // its own wait, by others after a barrier that follows it, or after an mbarrier phase that mbarrier_arrive* completes.
 #pragma once
 
-#include "warpmill/ptx/cache.cuh"
 #include "warpmill/types.cuh"
 
 namespace wm::cp_async {
@@ -41,12 +40,8 @@ WM_DEVICE void copy_past_l1(SharedAddress to, const void* from, u32 valid = 16) 
 #undef WM_CP_ASYNC
 }
 
-// cp.async.cg.shared.global.L2::cache_hint: 16 bytes with a cache policy.
-WM_DEVICE void copy_past_l1(SharedAddress to, const void* from, u32 valid, CachePolicy policy) {
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to.value),
-               "l"(global_address(from)), "r"(valid), "l"(policy.bits)
-               : "memory");
-}
+// There is no wrapper for .L2::cache_hint: ptxas takes it, and an H200 answers every policy tried with an illegal
+// instruction (2026-11-15).
 
 // cp.async with ignore-src: reads nothing and writes zeros where `ignore` holds.
 template <int bytes>

@@ -29,15 +29,7 @@ __global__ void copy(const char* in, const u32* valid, u32* out) {
 }
 
 // Hints change nothing that is copied; `ignore` does.
-enum class Variant {
-  prefetch_64,
-  prefetch_128,
-  prefetch_256,
-  past_l1_prefetch_256,
-  constant_policy,
-  made_policy,
-  ignore
-};
+enum class Variant { prefetch_64, prefetch_128, prefetch_256, past_l1_prefetch_256, ignore };
 
 template <Variant variant>
 __global__ void copy_variant(const char* in, u32* out) {
@@ -51,9 +43,6 @@ __global__ void copy_variant(const char* in, u32* out) {
   if constexpr (variant == Variant::prefetch_128) cp_async::copy<16, Prefetch::bytes128>(to, from);
   if constexpr (variant == Variant::prefetch_256) cp_async::copy<16, Prefetch::bytes256>(to, from);
   if constexpr (variant == Variant::past_l1_prefetch_256) cp_async::copy_past_l1<Prefetch::bytes256>(to, from);
-  if constexpr (variant == Variant::constant_policy) cp_async::copy_past_l1(to, from, 16, cache::evict_first);
-  if constexpr (variant == Variant::made_policy)
-    cp_async::copy_past_l1(to, from, 16, cache::fractional<cache::Priority::evict_first>(0.5f));
   if constexpr (variant == Variant::ignore) cp_async::copy_unless<16>(t >= 64 && t & 1, to, from);
   cp_async::commit_group();
   cp_async::wait_group<0>();

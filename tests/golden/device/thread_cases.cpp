@@ -155,8 +155,7 @@ void add_threads(std::vector<Case>& cases) {
                    budgets = declare("warps.cu", "register_budgets"), first = declare("warps.cu", "first_grid"),
                    second = declare("warps.cu", "second_grid"), policy = declare("warps.cu", "policies");
   add("cp_async/past_l1", [=](const Device& d) { return copy(d, past_l1, 16); });
-  for (const std::string variant : {"prefetch_64", "prefetch_128", "prefetch_256", "past_l1_prefetch_256",
-                                    "constant_policy", "made_policy", "ignore"}) {
+  for (const std::string variant : {"prefetch_64", "prefetch_128", "prefetch_256", "past_l1_prefetch_256", "ignore"}) {
     const KernelName name = declare("cp_async.cu", fmt::format("copy_variant<Variant::{}>", variant));
     add("cp_async/" + variant, [=](const Device& d) { return copy_variant(d, name, variant == "ignore"); });
   }

@@ -44,7 +44,6 @@ __global__ void asynchronous_copies(const char* from) {
   cp_async::copy_past_l1<Prefetch::bytes64>(to, from, 3);
   cp_async::copy_past_l1<Prefetch::bytes128>(to, from);
   cp_async::copy_past_l1<Prefetch::bytes256>(to, from);
-  cp_async::copy_past_l1(to, from, 16, cache::evict_first);
   cp_async::commit_group();
   cp_async::wait_group<0>();
   cp_async::wait_group<7>();
