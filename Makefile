@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 SETUP := scripts/setup
+CONFIGURE = cmake --preset $(PRESET) --log-level=WARNING
 COMPILE = cmake --build $(BUILD) --parallel $(JOBS)
 
 # As on a machine without a toolkit: headers and NVRTC from PyPI, at build time and at run time.
@@ -18,7 +19,7 @@ export WARPMILL_NVRTC := $(CURDIR)/$(BUILD)/cuda-wheels
 export CUDA_HOME :=
 endif
 
-.PHONY: help setup configure build demo test test-gpu bench bench-vgpu format install
+.PHONY: help setup configure configure-bench build demo test test-gpu bench bench-vgpu format install
 .NOTPARALLEL:
 
 help:
@@ -34,7 +35,7 @@ setup:
 	@$(SETUP) $(BUILD)
 
 configure: setup
-	@cmake --preset $(PRESET) --log-level=WARNING
+	@$(CONFIGURE)
 
 build: configure
 	@$(COMPILE)
@@ -50,11 +51,15 @@ test: build
 test-gpu: build
 	@scripts/test-gpu $(BUILD)
 
-bench bench-vgpu: SETUP += --bench
-bench: configure
+# Not `configure`: in `make test bench` that has run already, without what the benchmarks need.
+configure-bench:
+	@$(SETUP) --bench $(BUILD)
+	@$(CONFIGURE)
+
+bench: configure-bench
 	@$(COMPILE) --target bench_host
 	@$(BUILD)/bin/bench_host
-bench-vgpu: configure
+bench-vgpu: configure-bench
 	@$(COMPILE) --target bench_vgpu
 	@$(BUILD)/bin/bench_vgpu
 

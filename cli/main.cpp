@@ -29,8 +29,11 @@ void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
         options.deterministic = true;
       },
       "virtual GPU: the run is a function of the seed");
-  command.add_option("--max-instructions", options.max_instructions,
-                     "virtual GPU: stop after so many warp instructions (0: no limit)");
+  options.max_instructions = 20'000'000'000;  // a kernel that never ends is stopped, in a quarter of an hour or so
+  command
+      .add_option("--max-instructions", options.max_instructions,
+                  "virtual GPU: stop after so many warp instructions (0: no limit)")
+      ->capture_default_str();
 }
 
 constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";

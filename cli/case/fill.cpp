@@ -158,8 +158,8 @@ Layout make_layout(DType dtype, std::vector<std::int64_t> shape, std::vector<std
   if (given && strides.size() != shape.size())
     refuse(
         fmt::format("{} dimensions and {} strides: one stride a dimension is expected", shape.size(), strides.size()));
-  // Everything below stays under 2^62, so no sum or product of two such numbers goes unnoticed.
-  constexpr std::int64_t most = std::int64_t{1} << 62;
+  // Elements and places stay under 2^58, so their bytes do under 2^62 and no sum or product of two goes unnoticed.
+  constexpr std::int64_t most = std::int64_t{1} << 58;
   std::int64_t elements = 1, dense = 1, last = 0;
   bool empty = false;
   for (const auto size : shape) {
@@ -173,7 +173,7 @@ Layout make_layout(DType dtype, std::vector<std::int64_t> shape, std::vector<std
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(dense, std::max<std::int64_t>(shape[d], 1), &dense) || dense > most ||
         __builtin_mul_overflow(std::max<std::int64_t>(shape[d] - 1, 0), strides[d], &reach) ||
-        __builtin_add_overflow(last, reach, &last) || last > most / 16)
+        __builtin_add_overflow(last, reach, &last) || last > most)
       refuse(fmt::format("the shape ({}) is too large", fmt::join(shape, ", ")));
     elements = dense;
   }

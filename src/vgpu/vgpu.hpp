@@ -61,9 +61,9 @@ class Machine {
   static std::vector<const ProgramKernel*> kernels(const Program& program);
 
   // Runs to the end. Throws launch (cannot fit, in words) or execution (trap, bad address, deadlock: who waits on
-  // what).
-  RunReport run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
-                std::span<const std::byte> parameters, const RunOptions& options);
+  // what); the report then says what the kernel printed until there.
+  void run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
+           std::span<const std::byte> parameters, const RunOptions& options, RunReport& report);
 
  private:
   struct State;

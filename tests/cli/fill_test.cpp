@@ -111,6 +111,8 @@ TEST(Layout, SizesThatOverflowAreRefused) {
   for (const auto& shape : {std::vector<std::int64_t>{large, large}, {large, large, large}, {0, large, large}})
     EXPECT_NE(refusal([&] { make_layout(DType::f64, shape); }), "(not refused)");
   EXPECT_NE(refusal([&] { make_layout(DType::f64, {3}, {std::int64_t{1} << 62}); }), "(not refused)");
+  // Their memory is one element, but all of them are written out.
+  EXPECT_NE(refusal([&] { make_layout(DType::f64, {(std::int64_t{1} << 61) + 2}, {0}); }), "(not refused)");
 }
 
 TEST(Layout, CoordinatesAreOutermostFirst) {

@@ -132,6 +132,8 @@ TEST_F(CaseFile, EachFieldRefusesWhatItIsNot) {
       {"[256, 256], \"fill\"", "[256, -1], \"fill\"", "buffers.x.shape[1]: -1 is outside 0"},
       {"[256, 256], \"fill\"", "[4611686018427387904, 4], \"fill\"", "buffers.x.shape: the shape"},
       {"[264, 1]", "[264]", "buffers.y.strides: 2 dimensions and 1 strides"},
+      {"[256, 256], \"strides\": [264, 1]", "[2305843009213693954], \"strides\": [0]",
+       "the shape (2305843009213693954)"},
       {"\"poison\"", "\"poisson\"", "buffers.y.fill: \"poisson\" is none of zeros, poison"},
       {"\"normal\"", "\"nromal\"", "buffers.x.fill.nromal: there is no such field; is \"normal\" meant?"},
       {"{\"seed\": 1}", "{\"seed\": -1}", "buffers.x.fill.normal.seed: -1 is outside 0"},

@@ -153,8 +153,14 @@ class VirtualDevice final : public Backend {
     const vgpu::LaunchShape shape{config.grid, config.block, config.cluster, config.shared_bytes};
 
     const std::lock_guard lock(mutex_);
-    report_ = machine_->run(*loaded.program, *loaded.kernel, shape, parameters, options_);
-    std::fwrite(report_.printed.data(), 1, report_.printed.size(), stdout);
+    const auto show = [this] { std::fwrite(report_.printed.data(), 1, report_.printed.size(), stdout); };
+    try {
+      machine_->run(*loaded.program, *loaded.kernel, shape, parameters, options_, report_);
+    } catch (...) {
+      show();  // what it printed often says why it failed
+      throw;
+    }
+    show();
   }
 
   TensorMap encode(const TensorMapSpec& spec) override { return tensor_map::encode_virtual(spec); }

@@ -20,7 +20,7 @@ namespace {
 struct Refusal {
   std::string why;
 };
-u32 round_up(u32 value, u32 multiple) { return (value + multiple - 1) / multiple * multiple; }
+u64 round_up(u64 value, u64 multiple) { return (value + multiple - 1) / multiple * multiple; }
 }  // namespace
 
 void Modifiers::reset(const ptx::Instruction& instruction) {
@@ -56,27 +56,31 @@ FunctionDecoder::FunctionDecoder(Program& program, Function& function)
       source_(*function.source),
       chip_(program.chip_),
       homes_(source_.registers.size()) {
-  const auto place = [&](const ptx::Variable& v) {
-    const u32 offset = round_up(function_.frame_bytes, std::max(v.alignment, 1u));
-    function_.frame_bytes = offset + static_cast<u32>(v.bytes);
-    return offset;
+  // The next place after `end`, which moves behind it.
+  const auto place = [&](const ptx::Variable& v, u32& end, u32 most, std::string_view memory) {
+    const u64 offset = round_up(end, std::max(v.alignment, 1u));
+    if (offset > most || v.bytes > most - offset)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}:{}: `{}` of `{}` takes {} bytes from {} on; {} has {}", program_.module_.name,
+                              v.place.ptx_line, v.name, source_.name, v.bytes, offset, memory, most));
+    end = static_cast<u32>(offset + v.bytes);
+    return Slot{static_cast<u32>(offset), static_cast<u32>(v.bytes)};
   };
   const auto in_frame = [&](const ptx::Variable& v, AddressSpace space) {
-    const u32 offset = place(v);
-    local_symbols_[v.name] = {space, {AddressBase::frame, {}, offset}, &v};
-    return Slot{offset, static_cast<u32>(v.bytes)};
+    const Slot slot = place(v, function_.frame_bytes, most_local_bytes, "a thread's local memory");
+    local_symbols_[v.name] = {space, {AddressBase::frame, {}, slot.offset}, &v};
+    return slot;
   };
-  u32 offset = 0;
+  u32 parameters_end = 0;
   for (const ptx::Variable& v : source_.parameters) {
     if (!function_.entry) {
       function_.parameters.push_back(in_frame(v, AddressSpace::local));
       continue;
     }
-    offset = round_up(offset, std::max(v.alignment, 1u));
-    function_.parameters.push_back({offset, static_cast<u32>(v.bytes)});
+    const Slot slot = place(v, parameters_end, most_parameter_bytes, "a kernel's parameter memory");
+    function_.parameters.push_back(slot);
     local_symbols_[v.name] = {
-        AddressSpace::param, {AddressBase::absolute, {}, static_cast<i64>(param_window + offset)}, &v};
-    offset += static_cast<u32>(v.bytes);
+        AddressSpace::param, {AddressBase::absolute, {}, static_cast<i64>(param_window + slot.offset)}, &v};
   }
   for (const ptx::Variable& v : source_.results) function_.results.push_back(in_frame(v, AddressSpace::local));
   for (const ptx::Variable& v : source_.variables) {

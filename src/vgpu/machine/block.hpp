@@ -84,7 +84,6 @@ struct Cluster {
   u64 run_round();
   void unblock();
   void count(u64 ran);
-  [[noreturn]] void report_deadlock() const;
 };
 
 class Observer;

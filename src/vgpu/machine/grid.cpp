@@ -32,16 +32,15 @@ class Grid {
   }
 
   void work() {
-    while (auto cluster = next()) {
-      bool done = true;
-      try {
+    try {
+      while (auto cluster = next()) {
         u64 turn = turn_instructions;
         if (run_.options.mode != Mode::friendly) turn = 1 + random_.below(20000);
-        done = cluster->advance(turn);
-      } catch (...) {
-        fail(std::current_exception());
+        const bool done = cluster->advance(turn);
+        give_back(std::move(cluster), done);
       }
-      give_back(std::move(cluster), done);
+    } catch (...) {
+      fail(std::current_exception());  // a cluster that could not start included; all the others stop
     }
   }
 
@@ -176,7 +175,7 @@ void check_shape(Run& run, const ProgramKernel& kernel) {
   run.shared_bytes = static_cast<u32>(std::min<u64>(end - shared_reserved, ~0u));
 }
 
-void run_grid(Run& run, u64* blocks_run) {
+void run_grid(Run& run, RunReport& report) {
   const u32 threads = static_cast<u32>(product(run.shape.block));
   const u32 fit = blocks_per_multiprocessor(run.chip, threads, run.shared_bytes, run.entry);
   const u64 capacity = u64{fit} * static_cast<u64>(run.chip.multiprocessors);
@@ -194,8 +193,10 @@ void run_grid(Run& run, u64* blocks_run) {
   for (u64 i = 1; i < workers; ++i) helpers.emplace_back([&grid] { grid.work(); });
   grid.work();
   helpers.clear();
+  report.warp_instructions = run.instructions.load();
+  report.printed = std::move(run.printed);
   grid.rethrow();
-  *blocks_run = clusters * run.cluster_blocks;
+  report.blocks = clusters * run.cluster_blocks;
 }
 
 }  // namespace wm::vgpu

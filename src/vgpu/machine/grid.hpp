@@ -11,7 +11,7 @@ u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, c
 // Refuses what cannot be launched; fills in the rest of the run.
 void check_shape(Run& run, const ProgramKernel& kernel);
 
-// To the end, or to the first error of any block, which it throws.
-void run_grid(Run& run, u64* blocks_run);
+// To the end, or to the first error of any block, which it throws; what was printed until then is in the report.
+void run_grid(Run& run, RunReport& report);
 
 }  // namespace wm::vgpu

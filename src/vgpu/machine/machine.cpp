@@ -72,8 +72,9 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
   return all;
 }
 
-RunReport Machine::run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
-                       std::span<const std::byte> parameters, const RunOptions& options) {
+void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
+                  std::span<const std::byte> parameters, const RunOptions& options, RunReport& report) {
+  report = {};
   if (parameters.size() != kernel.parameter_bytes)
     throw Error(ErrorCode::launch, fmt::format("`{}` takes {} bytes of parameters and was given {}", kernel.name,
                                                kernel.parameter_bytes, parameters.size()));
@@ -83,11 +84,7 @@ RunReport Machine::run(Program& program, const ProgramKernel& kernel, const Laun
   run.options = options;
   run.parameters.assign(parameters.begin(), parameters.end());
   check_shape(run, kernel);
-  RunReport report;
-  run_grid(run, &report.blocks);
-  report.warp_instructions = run.instructions.load();
-  report.printed = std::move(run.printed);
-  return report;
+  run_grid(run, report);
 }
 
 }  // namespace wm::vgpu

@@ -138,12 +138,11 @@ void Program::place_shared() {
       }
   }
   const auto place = [&](u32& end, const ptx::Variable& v) {
-    end = round_up(end, std::max(v.alignment, 1u));
-    const u32 offset = end;
-    if (v.bytes > shared_offset_mask - offset)
+    const u32 offset = round_up(end, std::max(v.alignment, 1u));  // neither is above 2^24
+    if (offset > shared_offset_mask || v.bytes > shared_offset_mask - offset)
       throw Error(ErrorCode::unsupported, fmt::format("{}:{}: `{}` takes {} bytes of shared memory", module_.name,
                                                       v.place.ptx_line, v.name, v.bytes));
-    end += static_cast<u32>(v.bytes);
+    end = offset + static_cast<u32>(v.bytes);
     return offset;
   };
   u32 common = shared_reserved;

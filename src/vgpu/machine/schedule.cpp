@@ -90,9 +90,11 @@ void Cluster::count(u64 ran) {
   instructions += ran;
   const u64 limit = run->options.max_instructions;
   if (limit != 0 && run->instructions.load(std::memory_order_relaxed) + instructions > limit)
-    throw Error(ErrorCode::execution,
-                fmt::format("stopped: the kernel ran more than {} warp instructions (max_instructions)\n{}", limit,
-                            list_waiting(*this)));
+    throw Error(
+        ErrorCode::execution,
+        fmt::format("stopped: the kernel ran more than {} warp instructions (max_instructions; on the command line "
+                    "--max-instructions N, 0 for no limit)\n{}",
+                    limit, list_waiting(*this)));
 }
 
 bool Cluster::advance(u64 budget) {

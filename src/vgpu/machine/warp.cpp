@@ -9,6 +9,7 @@
 
 #include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu {
@@ -18,7 +19,6 @@ constexpr u32 none = ~0u;
 constexpr u32 turn = 256;       // instructions a part may run while others could
 constexpr u64 patience = 2048;  // instructions after which a part that could run goes first
 constexpr u32 deepest_call = 1000;
-constexpr u32 most_local_bytes = 512 * 1024;  // a lane, as on the chip
 }  // namespace
 
 template <class Word>

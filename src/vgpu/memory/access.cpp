@@ -190,23 +190,25 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
   if (span >= bytes) {  // no wrap
     std::byte* host = nullptr;
     u64 origin = 0;
+    // The lanes may reach from a lower rank's memory into the block's own, or out of it.
+    const auto within = [&](const std::vector<std::byte>& shared, u64 base) {
+      return low >= base + shared_reserved && span <= shared.size() && low - base <= shared.size() - span;
+    };
     if (space == AddressSpace::global || space == AddressSpace::generic) {
       const bool writable = kind == AccessKind::read || !warp.recent.read_only;
       if (warp.recent.holds(low, span) && writable) {
         host = warp.recent.host;
         origin = warp.recent.address;
       } else if (space == AddressSpace::generic && in_window(low, shared_window)) {
-        const Block& own = warp.block();
-        const u64 first = low - shared_window - own.shared_base;
-        if (first >= shared_reserved && first + span <= own.shared.size()) {
-          host = warp.block().shared.data();
+        Block& own = warp.block();
+        if (within(own.shared, shared_window + own.shared_base)) {
+          host = own.shared.data();
           origin = shared_window + own.shared_base;
         }
       }
     } else if (space == AddressSpace::shared || space == AddressSpace::shared_cluster) {
       Block& own = warp.block();
-      const u64 first = low - own.shared_base;
-      if (first >= shared_reserved && first + span <= own.shared.size()) {
+      if (within(own.shared, own.shared_base)) {
         host = own.shared.data();
         origin = own.shared_base;
       }

@@ -19,6 +19,10 @@ inline constexpr u32 shared_rank_shift = 24;
 inline constexpr u32 shared_offset_mask = (1u << shared_rank_shift) - 1;
 inline constexpr u32 shared_reserved = 0x400;  // the first variable of a block lies here, as on the chip
 
+// A thread's, as on the chip; a kernel's.
+inline constexpr u32 most_local_bytes = 512 * 1024;
+inline constexpr u32 most_parameter_bytes = 32764;
+
 inline bool in_window(u64 address, u64 window) { return address - window < window_bytes; }
 
 }  // namespace wm::vgpu

@@ -44,6 +44,7 @@ class Gpu {
 
   Machine& machine() { return machine_; }
   RunOptions options;
+  RunReport report;  // of the last run, also where it failed
 
   template <class T>
   std::uint64_t upload(const std::vector<T>& values) {
@@ -68,7 +69,8 @@ class Gpu {
     throw Error(ErrorCode::not_found, std::string(name));
   }
   RunReport run(std::string_view name, const LaunchShape& shape, const Parameters& p) {
-    return machine_.run(*program_, kernel(name), shape, p.bytes(), options);
+    machine_.run(*program_, kernel(name), shape, p.bytes(), options, report);
+    return report;
   }
 
   // The message of what running it ends with; empty where it ends well.
