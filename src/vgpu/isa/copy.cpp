@@ -160,7 +160,7 @@ void decode_copy(FunctionDecoder& d) {
   if (cache < 0) d.refuse("it is cp.async.ca or cp.async.cg");
   SmallCopy c;
   c.to_space = take_space_first(d);
-  if (c.to_space != AddressSpace::shared || take_space(d) != AddressSpace::global)
+  if (c.to_space != AddressSpace::shared || take_space_first(d) != AddressSpace::global)
     d.refuse("it copies from .global to .shared");
   const bool hint = d.modifiers.take("L2::cache_hint");
   d.modifiers.take_one_of({"L2::64B", "L2::128B", "L2::256B"});

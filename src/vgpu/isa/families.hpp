@@ -110,6 +110,7 @@ void store(FunctionDecoder&);
 void prefetch(FunctionDecoder&);
 void create_policy(FunctionDecoder&);
 void cache_hint(FunctionDecoder&);
+void texture(FunctionDecoder&);
 // atomic.cpp
 void atomic(FunctionDecoder&);
 void reduction(FunctionDecoder&);

@@ -2,6 +2,10 @@
 // compiler makes vector code of them; a row is either the very same as another or shares nothing with it.
 #pragma once
 
+#if defined(__SSE2__)
+  #include <emmintrin.h>
+#endif
+
 #include <bit>
 #include <concepts>
 #include <type_traits>
@@ -101,12 +105,19 @@ struct Lanewise<f> {
 template <auto f>
 inline constexpr Handler lanewise = &Lanewise<f>::run;
 
-// One bit a lane of a test.
+// One bit a lane of a test: through bytes, which vector code can make and gather.
 template <class F>
 inline u32 ballot_of(F test) {
+  alignas(32) u8 flags[lanes_per_warp];
+  for (u32 i = 0; i < lanes_per_warp; ++i) flags[i] = test(i) ? 0xff : 0;
+#if defined(__SSE2__)
+  const auto* halves = reinterpret_cast<const __m128i*>(flags);
+  return static_cast<u32>(_mm_movemask_epi8(halves[0])) | static_cast<u32>(_mm_movemask_epi8(halves[1])) << 16;
+#else
   u32 bits = 0;
-  for (u32 i = 0; i < lanes_per_warp; ++i) bits |= static_cast<u32>(test(i)) << i;
+  for (u32 i = 0; i < lanes_per_warp; ++i) bits |= static_cast<u32>(flags[i] & 1) << i;
   return bits;
+#endif
 }
 
 // The C++ type of a PTX integer type; .b types count as unsigned.

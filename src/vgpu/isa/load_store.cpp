@@ -305,4 +305,6 @@ void cache_hint(FunctionDecoder& d) {
   no_operation(d);
 }
 
+void texture(FunctionDecoder& d) { d.refuse("textures and surfaces are not supported"); }
+
 }  // namespace wm::vgpu::isa

@@ -129,8 +129,8 @@ struct Place {
   u64 address;  // shared address with rank
 };
 
-Place place_of(Warp& warp, const Use& use, const LaneAddresses& addresses, u32 lane) {
-  std::byte* bytes = resolve_one(warp, use.space, addresses[lane], 8, 8, AccessKind::atomic, lane);
+Place place_of(Warp& warp, const Use& use, const LaneAddresses& addresses, AccessKind kind, u32 lane) {
+  std::byte* bytes = resolve_one(warp, use.space, addresses[lane], 8, 8, kind, lane);
   u64 address = addresses[lane];
   if (use.space == AddressSpace::generic) {
     const Located l = locate(address);
@@ -160,7 +160,7 @@ Step each_lane(Warp& warp, const Op& op, u32 active, Body body) {
   const auto& use = op.as<Use>();
   LaneAddresses addresses;
   lane_addresses(warp, use.address, addresses);
-  for_each_lane(active, [&](u32 i) { body(use, place_of(warp, use, addresses, i), i); });
+  for_each_lane(active, [&](u32 i) { body(use, place_of(warp, use, addresses, AccessKind::atomic, i), i); });
   return Step::go;
 }
 
@@ -236,7 +236,7 @@ Step wait_op(Warp& warp, const Op& op, u32 active) {
   u32 done = 0;
   Wait wait;
   for_each_lane(active, [&](u32 i) {
-    const Place place = place_of(warp, use, addresses, i);
+    const Place place = place_of(warp, use, addresses, AccessKind::read, i);
     const Fields f = fields_at(warp, place, i);
     const u32 parity =
         use.state ? mbarrier::unpack(warp.source64(use.value)[i]).phase : warp.source32(use.value)[i] & 1;
@@ -251,7 +251,7 @@ Step wait_op(Warp& warp, const Op& op, u32 active) {
   if (done != active && !warp.gave_up) {
     const Cluster& cluster = warp.cluster();
     wait.may_give_up = true;
-    wait.until = cluster.round + (use.try_wait ? 1000 : 1);
+    wait.until = cluster.round + (use.try_wait ? 1000 : 100);
     return warp.wait(wait, active);
   }
   warp.set_predicate(op.d.row(), done, active);

@@ -105,6 +105,14 @@ DecodeFunction decoder_for(std::string_view opcode) {
       {"stmatrix", &isa::store_matrix},
       {"movmatrix", &isa::move_matrix},
       {"wgmma", &isa::warpgroup_multiply},
+      {"tex", &isa::texture},
+      {"tld4", &isa::texture},
+      {"txq", &isa::texture},
+      {"suld", &isa::texture},
+      {"sust", &isa::texture},
+      {"sured", &isa::texture},
+      {"suq", &isa::texture},
+      {"istypep", &isa::texture},
   };
   const auto found = table.find(opcode);
   return found == table.end() ? nullptr : found->second;

@@ -71,6 +71,7 @@ struct Cluster {
   u64 events = 0;       // those, and looks at memory that others may change
   u64 idle_events = 0;  // `events` when it last stood still
   u32 idle_times = 0;
+  u64 patience = 0;      // instructions it may run without a visible effect before it has to make room
   u64 instructions = 0;  // not yet added to the run's
 
   // Takes up a cluster of the grid: blocks at their first instruction.

@@ -11,11 +11,13 @@
 namespace wm::vgpu {
 
 namespace {
-constexpr u32 friendly_slice = 512;      // instructions a warp runs before the next one does
-constexpr u64 spin_instructions = 8192;  // after so many without a visible effect, other clusters get their chance
+constexpr u32 friendly_slice = 512;  // instructions a warp runs before the next one does
+// After so many instructions without a visible effect other clusters get their chance; sooner where the last turn was
+// already without one.
+constexpr u64 most_patience = 8192, least_patience = 128;
 // So often may all threads find "not yet" and do nothing that another could see, before it is called a deadlock: long
 // enough for a loop that counts its tries to get somewhere.
-constexpr u32 idle_limit = 256;
+constexpr u32 idle_limit = 10'000;
 }  // namespace
 
 void Cluster::start(Run& launch, u64 cluster_id) {
@@ -26,6 +28,7 @@ void Cluster::start(Run& launch, u64 cluster_id) {
   random = Random(launch.options.seed * 0x9e3779b97f4a7c15 + cluster_id + 1);
   round = advances = events = idle_events = instructions = 0;
   idle_times = 0;
+  patience = most_patience;
   const LaunchShape& s = launch.shape;
   const u32 block_threads = s.block.x * s.block.y * s.block.z;
   const u32 warps = (block_threads + lanes_per_warp - 1) / lanes_per_warp;
@@ -64,7 +67,7 @@ u64 Cluster::run_round() {
   if (mode == Mode::friendly) {
     for (auto& block : blocks)
       for (Warp& warp : block->warps)
-        if (!warp.finished()) ran += warp.run(friendly_slice);
+        if (!warp.finished()) ran += warp.run(static_cast<u32>(std::min<u64>(friendly_slice, patience)));
     return ran;
   }
   std::vector<Warp*> order;
@@ -101,7 +104,7 @@ bool Cluster::advance(u64 budget) {
   u64 used = 0;
   u64 spun = 0, seen = advances;
   bool live = true;
-  while (live && used < budget && spun < spin_instructions) {
+  while (live && used < budget && spun < patience) {
     const u64 ran = run_round();
     const bool moved = async.pump(*this);
     live = std::any_of(blocks.begin(), blocks.end(), [](const auto& b) { return !b->finished(); }) || !async.empty();
@@ -112,6 +115,7 @@ bool Cluster::advance(u64 budget) {
     if (live && ran == 0 && !moved) unblock();
     if (run->stop.load(std::memory_order_relaxed)) return true;
   }
+  patience = spun < patience ? most_patience : std::max(patience / 4, least_patience);
   run->instructions.fetch_add(instructions, std::memory_order_relaxed);
   instructions = 0;
   return !live;

@@ -115,12 +115,14 @@ std::byte* any_bytes(Warp& warp, AddressSpace space, u64 address, u64 bytes, Acc
   }
 }
 
-// Counts what others may notice, and what may have changed meanwhile.
-void note(Warp& warp, AddressSpace space, AccessKind kind) {
+// Counts what others may notice, and what others may have changed meanwhile: a loop that only looks at shared memory,
+// which nobody but its own cluster can change, gets nowhere by looking again.
+void note(Warp& warp, AddressSpace space, AccessKind kind, u64 some_address) {
+  if (space == AddressSpace::generic) space = locate(some_address).space;
   if (space == AddressSpace::local || space == AddressSpace::param || space == AddressSpace::constant) return;
   Cluster& c = warp.cluster();
   if (kind == AccessKind::write) ++c.advances;
-  if (kind != AccessKind::read || space == AddressSpace::global || space == AddressSpace::generic) ++c.events;
+  if (kind != AccessKind::read || space == AddressSpace::global) ++c.events;
 }
 
 // The addresses that the observer sees are generic.
@@ -168,11 +170,11 @@ void lane_addresses(const Warp& warp, const Address& address, LaneAddresses& out
 
 void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addresses, u32 bytes, u32 alignment,
              AccessKind kind, u32 active, LaneBytes& out) {
-  note(warp, space, kind);
+  const u64 some = addresses[std::countr_zero(active)];
+  note(warp, space, kind, some);
   if (warp.launch().observer != nullptr) [[unlikely]]
     observe(warp, op, space, addresses, bytes, kind, active);
   // Inactive lanes take the address of an active one, so that the loops below need no mask.
-  const u64 some = addresses[std::countr_zero(active)];
   if (active != all_lanes)
     for (u32 i = 0; i < lanes_per_warp; ++i) addresses[i] = active >> i & 1 ? addresses[i] : some;
   u64 low = some, high = some, bits = 0;
@@ -226,7 +228,7 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
 
 std::byte* resolve_one(Warp& warp, AddressSpace space, u64 address, u64 bytes, u32 alignment, AccessKind kind,
                        u32 lane) {
-  note(warp, space, kind);
+  note(warp, space, kind, address);
   check_alignment(warp, space, kind, address, alignment, lane);
   return any_bytes(warp, space, address, bytes, kind, lane);
 }

@@ -155,6 +155,20 @@ std::vector<Result> compute(Gpu& gpu, std::string_view body, const std::vector<s
   return results;
 }
 
+// All modes, some seeds: what must hold under every schedule.
+template <class Check>
+void under_every_schedule(Gpu& gpu, Check check, std::uint64_t seeds = 5) {
+  for (const Mode mode : {Mode::friendly, Mode::random, Mode::adversarial})
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      gpu.options.mode = mode;
+      gpu.options.seed = seed;
+      gpu.options.deterministic = mode != Mode::friendly;
+      gpu.options.max_instructions = 2'000'000;
+      SCOPED_TRACE(::testing::Message() << "mode " << static_cast<int>(mode) << " seed " << seed);
+      check();
+    }
+}
+
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace wm::vgpu::testing
