@@ -79,6 +79,19 @@ void print_output(const OutputResult& output) {
   if (output.written) line(output.buffer, fmt::format("written to {}", output.written->string()));
 }
 
+// Instructions that are not supported never get here: the module is refused, each of them by name and line.
+void print_fidelity(const vgpu::RunReport& report) {
+  fmt::print("\n{:<56}{:>14}  {}\n", "instruction", "executed", "against the chip");
+  const auto print = [&](bool exact) {
+    for (const auto& used : report.used)
+      if (used.bound.empty() == exact)
+        fmt::print("{:<56}{:>14}  {}\n", used.name, count_in_words(used.times),
+                   exact ? "exact" : "approximate: " + used.bound);
+  };
+  print(false);
+  print(true);
+}
+
 void print_words(const Case& description, const RunResult& result) {
   fmt::print("{} on {} ({})\n", description.name, result.device.id, result.device.name);
   if (result.program) {
@@ -88,6 +101,7 @@ void print_words(const Case& description, const RunResult& result) {
   }
   line("ran", times_in_words(result));
   for (const auto& output : result.outputs) print_output(output);
+  if (result.virtual_report && !result.virtual_report->used.empty()) print_fidelity(*result.virtual_report);
 }
 
 // --- as JSON ---
@@ -125,6 +139,12 @@ json as_json(const Case& description, const RunResult& result) {
   if (result.virtual_report)
     object["virtual"] = {{"warp_instructions", result.virtual_report->warp_instructions},
                          {"blocks", result.virtual_report->blocks}};
+  if (result.virtual_report)
+    for (const auto& used : result.virtual_report->used) {
+      json entry = {{"instruction", used.name}, {"executed", used.times}, {"exact", used.bound.empty()}};
+      if (!used.bound.empty()) entry["bound"] = used.bound;
+      object["fidelity"].push_back(std::move(entry));
+    }
   if (result.program) {
     object["compile"] = {{"arch", result.program->arch.name()},
                          {"seconds", result.compile_seconds},
@@ -197,7 +217,16 @@ int run(const RunCommand& command) {
   try {
     const Case description = cases::read_case(command.file);
     if (!command.emit.empty()) return emit(description, command);
-    const cases::RunRequest request{command.device, command.repeat, command.virtual_options};
+    cases::RunRequest request{command.device, command.repeat, command.virtual_options};
+    if (command.fidelity) {
+      request.virtual_options.count_instructions = true;
+      const auto info = cases::open_device(description, command.device).info();
+      if (info.kind != DeviceKind::virtual_gpu)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("--fidelity compares the virtual GPU with the chip, and {} is a GPU: add --device "
+                                "virtual",
+                                info.id));
+    }
     const RunResult result = command.json ? run_quietly(description, request) : cases::run_case(description, request);
     if (command.json)
       print_json(as_json(description, result));

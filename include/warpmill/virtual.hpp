@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "warpmill/device.hpp"
 
@@ -17,12 +18,21 @@ struct RunOptions {
   int host_threads = 0;                // 0: all cores
   bool chip_sums = false;              // tensor cores add as the chip's do, bit for bit: a hundred times slower
   std::uint64_t max_instructions = 0;  // warp instructions, all blocks together; 0: no limit
+  bool count_instructions = false;     // for RunReport::used; slower
+};
+
+// An instruction of a run. Without a bound its results are the chip's, bit for bit (docs/fidelity.md).
+struct UsedInstruction {
+  std::string name;         // with its modifiers
+  std::uint64_t times = 0;  // warps executed it, waits counted each time they looked
+  std::string bound;        // the greatest distance from the chip's result
 };
 
 struct RunReport {
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks = 0;
-  std::string printed;  // what the kernel's printf wrote; it went to standard output too, as a GPU's does
+  std::string printed;                // what the kernel's printf wrote; it went to standard output too, as a GPU's does
+  std::vector<UsedInstruction> used;  // with count_instructions
 };
 
 // A virtual device's options hold for every launch on it from then on; its report is that of the launch that ended

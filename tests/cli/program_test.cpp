@@ -196,6 +196,40 @@ TEST_F(Program, StopsAKernelThatRunsTooLong) {
   EXPECT_THAT(ended.err, HasSubstr("instructions"));
 }
 
+TEST_F(Program, ListsHowCloseEachInstructionIsToTheChip) {
+  folder_.write("root.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry root(.param .u64 x) {
+  .reg .b64 %a;
+  .reg .f32 %f;
+  .reg .pred %p;
+  ld.param.u64 %a, [x];
+  ld.global.f32 %f, [%a];
+  add.rn.f32 %f, %f, %f;
+  setp.eq.f32 %p, %f, 0f00000000;
+  @%p bra END;
+  sqrt.approx.f32 %f, %f;
+  st.global.f32 [%a], %f;
+  ret;
+END:
+  sin.approx.f32 %f, %f;
+  ret;
+})");
+  const auto file = folder_.write("root.json", R"({"module": "root.ptx", "entry": "root", "grid": [3], "block": [1],
+    "buffers": {"x": {"dtype": "f32", "shape": [1], "fill": {"value": 2}}}, "arguments": [{"buffer": "x"}]})");
+  const Ended words = start(run_virtual(file.string()) + " --fidelity");
+  EXPECT_EQ(words.status, 0) << words.err;
+  EXPECT_THAT(words.out, AllOf(HasSubstr("approximate: 1 ulp"), HasSubstr("add.rn.f32"), Not(HasSubstr("sin.approx"))));
+  const auto result = nlohmann::json::parse(start(run_virtual(file.string()) + " --fidelity --json").out);
+  for (const auto& entry : result["fidelity"]) {
+    EXPECT_EQ(entry["executed"], 3) << entry;
+    EXPECT_EQ(entry["exact"], entry["instruction"] != "sqrt.approx.f32") << entry;
+  }
+  EXPECT_EQ(result["fidelity"].size(), 8u);
+  EXPECT_FALSE(nlohmann::json::parse(start(run_virtual(file.string()) + " --json").out).contains("fidelity"));
+}
+
 TEST_F(Program, TheDoctorNamesWhatIsMissingAndHowToGetIt) {
   Ended ended = start("doctor");
   EXPECT_EQ(ended.status, 0) << ended.out;

@@ -88,6 +88,7 @@ struct Cluster {
 };
 
 class Observer;
+class Tally;
 
 // One launch.
 struct Run {
@@ -106,6 +107,7 @@ struct Run {
   u32 shared_bytes = 0;  // a block: static and dynamic, without the reserved part
   std::vector<std::byte> parameters;
   Observer* observer = nullptr;  // the judge; none in plain runs
+  Tally* tally = nullptr;        // where instructions are counted
   std::atomic<u64> instructions{0};
   std::atomic<bool> stop{false};
   std::mutex print_mutex;

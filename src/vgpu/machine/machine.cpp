@@ -1,9 +1,11 @@
 // The machine as the runtime sees it.
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "vgpu/machine/grid.hpp"
+#include "vgpu/machine/tally.hpp"
 #include "vgpu/vgpu.hpp"
 #include "warpmill/error.hpp"
 
@@ -84,7 +86,10 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   run.options = options;
   run.parameters.assign(parameters.begin(), parameters.end());
   check_shape(run, kernel);
+  std::optional<Tally> tally;
+  if (options.count_instructions) run.tally = &tally.emplace(program);
   run_grid(run, report);
+  if (tally) report.used = tally->used(options.chip_sums);
 }
 
 }  // namespace wm::vgpu

@@ -9,6 +9,7 @@
 
 #include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/tally.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
 
@@ -120,7 +121,9 @@ u32 Warp::run(u32 budget) {
       end = limit();
     }
     const u64 stop = instructions_ + allowance;
+    Tally* const tally = launch().tally;
     const auto step = [&] {
+      if (tally != nullptr) tally->add(*frame_.function, pc);
       const Op& op = code_[pc];
       const u32 active = mask & (predicates_[op.guard.row] ^ op.guard.flip);
       ++pc;
