@@ -1,12 +1,12 @@
 // Kernels in other people's style: library templates, cooperative groups, switch tables, local arrays, recursion,
 // pointers to functions, virtual functions, printf, device malloc, locks and a grid barrier.
+#include <cstdio>
+
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cub/cub.cuh>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-
-#include <cstdio>
-#include <cub/cub.cuh>
 
 namespace cg = cooperative_groups;
 
