@@ -140,10 +140,10 @@ Result stride_multiple(const TensorMapSpec& spec, const Architecture&) {
     return Finding{
         fmt::format("stride[{}] = {} bytes is not a multiple of {}", i, stride, multiple),
         dense_rows
-            ? fmt::format("pad the inner dimension from {} to {} elements of {}, or let the library copy through "
-                          "the unaligned path",
-                          spec.dims.back(), padded * 8 / static_cast<std::int64_t>(bits_of(spec.element)),
-                          name_of(spec.element))
+            ? fmt::format(
+                  "pad the inner dimension from {} to {} elements of {}, or copy it into a buffer with padded rows",
+                  spec.dims.back(), padded * 8 / static_cast<std::int64_t>(bits_of(spec.element)),
+                  name_of(spec.element))
             : fmt::format("allocate the tensor so that the stride is {} bytes", padded)};
   }
   return std::nullopt;

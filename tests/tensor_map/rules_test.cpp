@@ -105,9 +105,8 @@ const std::vector<Refusal>& refusals() {
        "tensor map refused: stride[0] = 6004 bytes is not a multiple of 16\n"
        "  rule: global strides are multiples of 16 bytes (32 with 32-byte interleave and for the packed types aligned "
        "to 16)\n"
-       "  fix: pad the inner dimension from 3002 to 3008 elements of bf16, or let the library copy through the "
-       "unaligned "
-       "path"},
+       "  fix: pad the inner dimension from 3002 to 3008 elements of bf16, or copy it into a buffer with padded "
+       "rows"},
       {"stride-multiple", images(), [](auto& s) { s.strides[0] += 8; },
        "tensor map refused: stride[0] = 126728 bytes is not a multiple of 16\n"
        "  rule: global strides are multiples of 16 bytes (32 with 32-byte interleave and for the packed types aligned "
