@@ -1,4 +1,6 @@
 // The GEMM under every order that the virtual GPU's scheduler can choose: a wait or a fence too few shows here.
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "gemm/gemm_problem.hpp"
@@ -6,6 +8,26 @@
 #include "warpmill/virtual.hpp"
 
 using namespace wm;
+
+TEST(GemmModes, AHundredSeedsGiveTheSameBits) {
+  const Device device = Device::open("virtual:sm_90a:sms=4");
+  const Stream stream(device);
+  const bench::GemmProblem problem(stream, {300, 136, 200}, 1);
+  std::vector<std::byte> first(problem.d.bytes()), result(first.size());
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    vgpu::RunOptions options;
+    options.mode = vgpu::Mode::random;
+    options.seed = seed;
+    options.deterministic = true;
+    vgpu::set_run_options(device, options);
+    problem.poison(stream);
+    gemm(stream, problem.request(GemmPlan{.tile = {128, 64, 64}, .stages = 3, .cluster = {2, 1}}));
+    problem.d.download(seed == 0 ? first : result);
+    if (seed > 0) ASSERT_EQ(first, result) << "seed " << seed;
+  }
+  EXPECT_LT(problem.sampled_error(500), 1);
+  vgpu::set_run_options(device, {});
+}
 
 TEST(GemmModes, IsRightInEveryModeOfTheScheduler) {
   const Device device = Device::open("virtual:sm_90a:sms=4");
