@@ -94,8 +94,11 @@ struct TensorMapSpec {
                               std::int64_t pixels_per_column, Swizzle swizzle = Swizzle::none);
 
   std::size_t rank() const { return dims.size(); }
-  // Bytes of shared memory that one copy fills and its mbarrier counts; the spec must be legal.
+  // Bytes that one copy moves and its mbarrier counts; the spec must be legal.
   std::size_t box_bytes() const;
+  // Bytes of shared memory that the tile takes: more where rows are narrower than the swizzle's span, because each
+  // begins a span of its own.
+  std::size_t tile_bytes() const;
   // The map in words, with a note for each documented rule that it breaks and the driver does not enforce, and the
   // refusal where there is one. Works on any spec, legal or not.
   std::string describe(const Architecture& arch = {9, 0, true}) const;

@@ -40,6 +40,12 @@ std::string swizzle_words(Swizzle swizzle) {
   }
 }
 
+// Packed elements that are aligned to 16 bytes take a byte each in shared memory.
+std::size_t shared_bits_of(MapElement element) {
+  const bool padded = element == MapElement::u4x16_align16 || element == MapElement::u6x16_align16;
+  return padded ? 8 : bits_of(element);
+}
+
 }  // namespace
 
 std::size_t TensorMapSpec::box_bytes() const {
@@ -56,9 +62,14 @@ std::size_t TensorMapSpec::box_bytes() const {
     }
   }
   if (interleaved) return static_cast<std::size_t>(count) * (interleave == Interleave::b16 ? 16 : 32);
-  // Packed elements that are aligned to 16 bytes take a byte each in shared memory.
-  const bool padded = element == MapElement::u4x16_align16 || element == MapElement::u6x16_align16;
-  return static_cast<std::size_t>(count) * (padded ? 8 : bits_of(element)) / 8;
+  return static_cast<std::size_t>(count) * shared_bits_of(element) / 8;
+}
+
+std::size_t TensorMapSpec::tile_bytes() const {
+  if (interleave != Interleave::none) return box_bytes();
+  const std::int64_t elements = mode == MapMode::im2col ? channels_per_pixel : box.back();
+  const std::size_t row = static_cast<std::size_t>(elements) * shared_bits_of(element) / 8, span = span_of(swizzle);
+  return row == 0 || row >= span ? box_bytes() : box_bytes() / row * span;
 }
 
 std::string TensorMapSpec::describe(const Architecture& arch) const {
@@ -70,7 +81,7 @@ std::string TensorMapSpec::describe(const Architecture& arch) const {
   };
   line("tensor", fmt::format("{} elements, outermost dimension first", fmt::join(dims, " x ")));
   if (!strides.empty()) line("strides", fmt::format("{} bytes", fmt::join(strides, ", ")));
-  const std::string taken = refusal ? "" : fmt::format(", {} bytes of shared memory", box_bytes());
+  const std::string taken = refusal ? "" : fmt::format(", {} bytes of shared memory", tile_bytes());
   if (mode == MapMode::tiled) {
     line("box", fmt::format("{} elements{}", fmt::join(box, " x "), taken));
   } else {

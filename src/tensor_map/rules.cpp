@@ -140,10 +140,10 @@ Result stride_multiple(const TensorMapSpec& spec, const Architecture&) {
     return Finding{
         fmt::format("stride[{}] = {} bytes is not a multiple of {}", i, stride, multiple),
         dense_rows
-            ? fmt::format(
-                  "pad the inner dimension from {} to {} elements of {}, or copy it into a buffer with padded rows",
-                  spec.dims.back(), padded * 8 / static_cast<std::int64_t>(bits_of(spec.element)),
-                  name_of(spec.element))
+            ? fmt::format("pad the inner dimension from {} to {} elements of {}, or copy into a buffer with padded "
+                          "rows",
+                          spec.dims.back(), padded * 8 / static_cast<std::int64_t>(bits_of(spec.element)),
+                          name_of(spec.element))
             : fmt::format("allocate the tensor so that the stride is {} bytes", padded)};
   }
   return std::nullopt;
@@ -244,8 +244,8 @@ Result box_bytes(const TensorMapSpec& spec, const Architecture&) {
 
 Result shared_capacity(const TensorMapSpec& spec, const Architecture&) {
   constexpr std::size_t capacity = processor_shared - 1024;
-  if (spec.box_bytes() <= capacity) return std::nullopt;
-  return Finding{fmt::format("one copy fills {} bytes of shared memory", spec.box_bytes()),
+  if (spec.tile_bytes() <= capacity) return std::nullopt;
+  return Finding{fmt::format("one copy fills {} bytes of shared memory", spec.tile_bytes()),
                  fmt::format("a block has at most {} bytes: use a smaller box", capacity)};
 }
 
@@ -299,11 +299,11 @@ Result corner_area(const TensorMapSpec& spec, const Architecture&) {
   const std::size_t first = spec.interleave == Interleave::none ? 1 : 2;  // after N, and the slices of channels
   for (std::size_t i = 0; i < spec.lower_corner.size(); ++i) {
     const std::size_t dim = first + i;
-    const std::int64_t size = static_cast<std::int32_t>(spec.dims[dim]);  // the driver counts pixels in 32 bits
-    const std::int64_t last = size - 1 + spec.upper_corner[i];
-    if (spec.lower_corner[i] <= last) continue;
-    if (size != spec.dims[dim])
-      return Finding{fmt::format("dims[{}] = {} pixels are taken for {}", dim, spec.dims[dim], size),
+    const std::int64_t end = spec.dims[dim] + spec.upper_corner[i], last = end - 1;
+    const std::int64_t taken = static_cast<std::int32_t>(end);  // the driver counts pixels in 32 bits
+    if (spec.lower_corner[i] < taken) continue;
+    if (taken != end)
+      return Finding{fmt::format("{} pixels of dimension {} up to the upper corner are taken for {}", end, dim, taken),
                      "split the tensor: pixels are counted in 32 bits, with a sign"};
     return Finding{
         fmt::format("pixels {}..{} of dimension {} (lower_corner[{}] = {}, upper_corner[{}] = {}, {} "

@@ -103,6 +103,14 @@ std::vector<Batch> batches() {
     add("im2col", im2col, [](auto& s) { return simple(s) && full(s); });
     add("im2col element strides", im2col,
         [](auto& s) { return s.interleave == none && !s.element_strides.empty() && full(s); });
+    add("im2col narrower than swizzle", im2col, [](auto& s) { return simple(s) && !full(s); });
+    add("im2col without corners", im2col, [](auto& s) {
+      const auto zero = [](std::int64_t offset) { return offset == 0; };
+      return simple(s) && full(s) && std::ranges::all_of(s.lower_corner, zero) &&
+             std::ranges::all_of(s.upper_corner, zero);
+    });
+    add("im2col interleave, element strides", im2col,
+        [](auto& s) { return s.interleave != none && !s.element_strides.empty(); });
     add("im2col interleave", im2col, [](auto& s) { return s.interleave != none && s.element_strides.empty(); });
   }
   for (const auto& [name, direction] : {std::pair{"load", Direction::load}, {"store", Direction::store}})
@@ -218,7 +226,7 @@ std::string describe(const RandomCopy& copy) {
 
 // Room for the tile whatever the chip takes for one: every count of an interleaved map as a number of slices.
 std::size_t most_bytes(const TensorMapSpec& spec) {
-  if (spec.interleave == Interleave::none) return spec.box_bytes();
+  if (spec.interleave == Interleave::none) return spec.tile_bytes();
   std::size_t bytes = 32;
   if (spec.mode == MapMode::im2col) return bytes * spec.channels_per_pixel * spec.pixels_per_column;
   for (const std::int64_t count : spec.box) bytes *= static_cast<std::size_t>(count);

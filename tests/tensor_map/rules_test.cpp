@@ -105,8 +105,7 @@ const std::vector<Refusal>& refusals() {
        "tensor map refused: stride[0] = 6004 bytes is not a multiple of 16\n"
        "  rule: global strides are multiples of 16 bytes (32 with 32-byte interleave and for the packed types aligned "
        "to 16)\n"
-       "  fix: pad the inner dimension from 3002 to 3008 elements of bf16, or copy it into a buffer with padded "
-       "rows"},
+       "  fix: pad the inner dimension from 3002 to 3008 elements of bf16, or copy into a buffer with padded rows"},
       {"stride-multiple", images(), [](auto& s) { s.strides[0] += 8; },
        "tensor map refused: stride[0] = 126728 bytes is not a multiple of 16\n"
        "  rule: global strides are multiples of 16 bytes (32 with 32-byte interleave and for the packed types aligned "
@@ -200,7 +199,7 @@ const std::vector<Refusal>& refusals() {
        "  rule: the bounding box between the im2col corners contains a pixel\n"
        "  fix: raise the upper corner: it counts from the last pixel, so -(filter size - 1) + padding is usual"},
       {"corner-area", images(), [](auto& s) { s.dims[1] = std::int64_t{1} << 32; },
-       "tensor map refused: dims[1] = 4294967296 pixels are taken for 0\n"
+       "tensor map refused: 4294967295 pixels of dimension 1 up to the upper corner are taken for -1\n"
        "  rule: the bounding box between the im2col corners contains a pixel\n"
        "  fix: split the tensor: pixels are counted in 32 bits, with a sign"},
   };
@@ -312,6 +311,15 @@ TEST(TensorMapRules, InterleavedMapsTakeAnySwizzleButWholeChunks) {
   spec.lower_corner = {8, 0, 0};  // of pixels 0..8: the dimension has 10, the slices would be 9
   EXPECT_FALSE(tensor_map::first_refusal(spec, hopper));
   spec.lower_corner = {9, 0, 0};
+  EXPECT_EQ(tensor_map::first_refusal(spec, hopper)->rule->id, "corner-area");
+}
+
+TEST(TensorMapRules, PixelsUpToTheUpperCornerAreCountedIn32Bits) {
+  TensorMapSpec spec = images();
+  spec.lower_corner = spec.upper_corner = {0, 0, 0};
+  spec.dims[1] = (std::int64_t{1} << 31) - 1;
+  EXPECT_FALSE(tensor_map::first_refusal(spec, hopper));
+  spec.upper_corner[0] = 1;
   EXPECT_EQ(tensor_map::first_refusal(spec, hopper)->rule->id, "corner-area");
 }
 

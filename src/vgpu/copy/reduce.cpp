@@ -98,7 +98,7 @@ bool has_reduction(Reduction reduction, MapElement element) {
     case Reduction::max: return one_of({E::u32, E::i32, E::u64, E::i64, E::f16, E::bf16});
     case Reduction::inc:
     case Reduction::dec: return one_of({E::u32});
-    default: return one_of({E::u32, E::i32, E::u64, E::i64});
+    default: return one_of({E::u32, E::i32, E::u64});
   }
 }
 
@@ -116,9 +116,16 @@ void reduce_elements(Reduction reduction, MapElement element, std::byte* destina
     case MapElement::bf16: return reduce_halves<bf16>(reduction, destination, source, bytes);
     case MapElement::f64:
       return update_each<std::uint64_t>(destination, source, bytes, [](std::uint64_t a, std::uint64_t b) {
-        return std::bit_cast<std::uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
+        const auto x = std::bit_cast<double>(a), y = std::bit_cast<double>(b);
+        if (std::isnan(x)) return a;  // as it is: the chip does not make a signalling NaN quiet
+        return std::isnan(y) ? b : std::bit_cast<std::uint64_t>(x + y);
       });
-    default:  // f32: additions in global memory flush subnormal numbers, as red.global.add.f32 does
+    case MapElement::f32:
+      return update_each<std::uint32_t>(destination, source, bytes, [](std::uint32_t a, std::uint32_t b) {
+        const float sum = std::bit_cast<float>(a) + std::bit_cast<float>(b);
+        return std::isnan(sum) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(sum);
+      });
+    default:  // f32_ftz
       return update_each<std::uint32_t>(destination, source, bytes, [](std::uint32_t a, std::uint32_t b) {
         const float sum = flushed(flushed(std::bit_cast<float>(a)) + flushed(std::bit_cast<float>(b)));
         return std::isnan(sum) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(sum);

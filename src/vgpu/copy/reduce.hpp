@@ -13,7 +13,8 @@ enum class Reduction : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, 
 
 Reduction reduction_from_name(std::string_view name);  // "add", "and", ...; throws invalid_argument and lists them
 
-// Whether PTX has the reduction for the element type.
+// Whether the chip has the reduction for the element type. (and, or and xor of i64 are illegal instructions, u64's are
+// not.)
 bool has_reduction(Reduction reduction, MapElement element);
 
 // Both ranges hold `bytes`, a multiple of the element; the destination is aligned to elements, which are updated

@@ -66,14 +66,13 @@ std::array<std::byte, 2> fill_of(const Fields& map) {
 // Stores and reductions write pieces of 16 bytes: where the innermost dimension ends within one, the rest of it too.
 std::uint32_t written_bytes(const Run& run) { return (run.bytes + 15) / 16 * 16; }
 
-// tf32 and ftz elements are changed while they are loaded.
-bool is_converted(MapElement element) {
-  return element == MapElement::tf32 || element == MapElement::tf32_ftz || element == MapElement::f32_ftz;
-}
-std::uint32_t converted(MapElement element, std::uint32_t bits) {
-  const std::uint32_t exponent = bits & 0x7f800000u;
-  if (element != MapElement::tf32 && exponent == 0) return bits & 0x80000000u;
-  if (element == MapElement::f32_ftz || exponent == 0x7f800000u) return bits;
+// tf32 elements are rounded while they are loaded. No type flushes subnormal numbers, in spite of the names.
+bool is_rounded(MapElement element) { return element == MapElement::tf32 || element == MapElement::tf32_ftz; }
+std::uint32_t rounded_to_tf32(std::uint32_t bits) {
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  constexpr std::uint32_t infinity = 0x7f800000u;
+  if (magnitude > infinity) return 0x7fffe000u;  // NaN
+  if (magnitude == infinity) return bits;
   return (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;  // 10 bits of mantissa, to nearest even
 }
 
@@ -83,7 +82,7 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
                    std::uint32_t tile) {
   check_tile(shared, tile, map);
   const std::array<std::byte, 2> fill = fill_of(map);
-  const bool converts = is_converted(map.element);
+  const bool rounds = is_rounded(map.element);
   std::uint32_t total = 0;
   for_each_run(map, coordinates, [&](const Run& run) {
     total += run.bytes;
@@ -101,11 +100,11 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
     for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
                   [&](std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
                     std::memcpy(place, source + offset, bytes);
-                    if (converts)
+                    if (rounds)
                       for (std::uint32_t i = 0; i < bytes; i += 4) {
                         std::uint32_t bits;
                         std::memcpy(&bits, place + i, 4);
-                        bits = converted(map.element, bits);
+                        bits = rounded_to_tf32(bits);
                         std::memcpy(place + i, &bits, 4);
                       }
                   });

@@ -117,7 +117,7 @@ void walk_pixels(const Route& route, const Fields& map, const Coordinates& coord
       if (base[i] <= route.level[i].size - 1 + map.upper[i]) break;
       base[i] = map.lower[i];
     }
-    if (i == spatial) ++base[spatial];
+    if (i == spatial) base[spatial] += route.level[spatial].step;
   }
 }
 

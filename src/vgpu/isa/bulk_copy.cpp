@@ -147,7 +147,7 @@ MapElement element_of(FunctionDecoder& d, Type type) {
     case Type::s64: return MapElement::i64;
     case Type::f16: return MapElement::f16;
     case Type::bf16: return MapElement::bf16;
-    case Type::f32: return MapElement::f32;
+    case Type::f32: return MapElement::f32_ftz;  // add.f32 flushes subnormal numbers, as red.global does
     case Type::f64: return MapElement::f64;
     default: d.refuse("it has no form for this type");
   }

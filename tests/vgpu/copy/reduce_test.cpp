@@ -68,14 +68,21 @@ TEST(Reduce, MinimumPrefersNumbersAndNegativeZero) {
   EXPECT_EQ(reduced<std::uint16_t>(Reduction::min, MapElement::bf16, bf16(1.f).bits, bf16(-3.f).bits), bf16(-3.f).bits);
 }
 
-TEST(Reduce, FloatSumsFlushSubnormals) {
+TEST(Reduce, FloatSumsFlushSubnormalsOnlyWhereTheTypeSaysSo) {
   const float tiny = std::bit_cast<float>(1u);
   EXPECT_EQ(reduced(Reduction::add, MapElement::f32, 1.5f, 2.25f), 3.75f);
-  EXPECT_EQ(reduced(Reduction::add, MapElement::f32, tiny, tiny), 0.f);
+  EXPECT_EQ(reduced(Reduction::add, MapElement::f32, tiny, tiny), 2 * tiny);
+  EXPECT_EQ(reduced(Reduction::add, MapElement::f32_ftz, tiny, tiny), 0.f);
   EXPECT_EQ(reduced(Reduction::add, MapElement::f64, 1.5, 2.25), 3.75);
 }
 
-TEST(Reduce, WhatPtxDoesNotHaveIsRefusedByName) {
+TEST(Reduce, DoubleSumsPassNansOnAsTheyAre) {
+  constexpr std::uint64_t signalling = 0xfff0586000000001, one = std::bit_cast<std::uint64_t>(1.0);
+  EXPECT_EQ(reduced(Reduction::add, MapElement::f64, signalling, one), signalling);
+  EXPECT_EQ(reduced(Reduction::add, MapElement::f64, one, signalling), signalling);
+}
+
+TEST(Reduce, WhatTheChipDoesNotHaveIsRefusedByName) {
   for (int r = 0; r <= static_cast<int>(Reduction::bit_xor); ++r)
     for (int e = 0; e <= static_cast<int>(MapElement::u6x16_align16); ++e) {
       const auto reduction = static_cast<Reduction>(r);
@@ -88,6 +95,8 @@ TEST(Reduce, WhatPtxDoesNotHaveIsRefusedByName) {
         EXPECT_THROW(run(), Error);
     }
   EXPECT_FALSE(has_reduction(Reduction::min, MapElement::f32));
+  EXPECT_FALSE(has_reduction(Reduction::bit_and, MapElement::i64));
+  EXPECT_TRUE(has_reduction(Reduction::bit_and, MapElement::u64));
   EXPECT_FALSE(has_reduction(Reduction::add, MapElement::u8));
   EXPECT_EQ(reduction_from_name("xor"), Reduction::bit_xor);
   EXPECT_THROW(reduction_from_name("mul"), Error);
