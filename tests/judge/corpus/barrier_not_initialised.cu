@@ -18,6 +18,7 @@ extern "C" __global__ void kernel(const u32* x, u32* y) {
       mbarrier::arrive_expect_tx(&full[i], sizeof stage[i]);  // expect: first
       bulk::load(stage[i], x + 64 * i, sizeof stage[i], &full[i]);
     }
+    __syncthreads();
     mbarrier::wait_parity(&full[i], 0);
     if (threadIdx.x < 64) y[64 * i + threadIdx.x] = stage[i][threadIdx.x];
   }

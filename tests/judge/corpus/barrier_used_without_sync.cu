@@ -5,9 +5,10 @@ extern "C" __global__ void kernel(const u32* x, u32* y) {
   __shared__ u64 done;
   __shared__ u32 tile[32];
   if (threadIdx.x == 0) {
-    mbarrier::init(&done, 32);  // expect: second
+    mbarrier::init(&done, 32);
     fence::mbarrier_init();
   }
+  __syncwarp();
 #ifdef REPAIRED
   __syncthreads();
 #endif

@@ -8,7 +8,7 @@ extern "C" __global__ void kernel(const u32* x, u32* y) {
   space[threadIdx.x] = x[threadIdx.x];
   __syncthreads();
 #ifndef REPAIRED
-  if (threadIdx.x == 0) free(space);  // expect: second
+  if (threadIdx.x == 0) free(space);
   __syncthreads();
 #endif
   y[31 - threadIdx.x] = space[31 - threadIdx.x];  // expect: first
