@@ -1,3 +1,4 @@
+// Architecture names: read, written, refused, and which code runs on which.
 #include "warpmill/architecture.hpp"
 
 #include <gtest/gtest.h>

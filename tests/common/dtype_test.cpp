@@ -1,3 +1,4 @@
+// Element types: names, and rounding and saturation of the small floats on the host.
 #include "warpmill/dtype.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// GEMM plans: what fits the chip, what is refused in words, the order of tiles, the ranking.
 #include "plan/gemm_ranking.hpp"
 
 #include <set>

@@ -1,3 +1,4 @@
+// Views and buffers: shapes, strides, and what is refused.
 #include "warpmill/buffer.hpp"
 
 #include <limits>

@@ -1,3 +1,4 @@
+// Devices, streams and events: opening, identity, order, threads.
 #include "warpmill/device.hpp"
 
 #include <thread>

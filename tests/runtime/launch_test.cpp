@@ -1,3 +1,4 @@
+// Launches and modules: what runs, and what each refusal says before anything does.
 #include <numeric>
 #include <thread>
 

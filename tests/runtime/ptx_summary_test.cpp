@@ -1,3 +1,4 @@
+// The short look at a PTX text: target, parameters, required blocks.
 #include "runtime/ptx_summary.hpp"
 
 #include <string>
