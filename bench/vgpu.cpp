@@ -64,7 +64,7 @@ int main() {
 
   constexpr int size = 512;
   const bench::GemmProblem small(stream, {size, size, size}, 1);
-  const GemmPlan plan = GemmPlan{.tile = {128, 256, 64}, .cluster = {1, 1}}.with_most_stages();
+  const GemmPlan plan = GemmPlan{.tile = {128, 256}, .cluster = {1, 1}}.with_most_stages();
   const GemmRequest request = small.request(plan);
   std::vector<float> a(size * size), b(size * size), d(size * size);
   std::mt19937 random(1);
@@ -92,7 +92,7 @@ int main() {
         size, name, one.first * 1e3, one.second * 1e3, one.first / one.second);
 
   const bench::GemmProblem many(stream, {1024, 1024, 512}, 2);
-  const GemmPlan tiles = GemmPlan{.tile = {128, 128, 64}, .cluster = {1, 1}}.with_most_stages();
+  const GemmPlan tiles = GemmPlan{.tile = {128, 128}, .cluster = {1, 1}}.with_most_stages();
   const GemmRequest grid = many.request(tiles);
   product(stream, grid, 1)();
   const Pair two = best_of(9, CLOCK_MONOTONIC, product(stream, grid, 1), product(stream, grid, 2));

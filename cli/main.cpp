@@ -83,9 +83,9 @@ int start(int count, char** arguments) {
   auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
   gemm_app->add_option("shape", gemm_command.shape, "MxNxK, for example 4096x4096x4096")->required();
   gemm_app->add_option("--device", gemm_command.device, device_help);
-  gemm_app->add_option("--tile", gemm_command.tile, "a plan by hand: its tile, MxN");
-  gemm_app->add_option("--cluster", gemm_command.cluster, "its cluster, MxN");
-  gemm_app->add_option("--stages", gemm_command.stages, "its stages (without it as many as fit)");
+  gemm_app->add_option("--plan", gemm_command.plan,
+                       "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1', and after them g1 (multiply "
+                       "groups), pingpong, split, exchange");
   gemm_app->add_option("--repeat", gemm_command.repeat, "timed calls")->check(CLI::Range(1, 100000));
   gemm_app->add_flag("--json", gemm_command.json, "print as JSON");
   gemm_app->callback([&] { status = gemm(gemm_command); });

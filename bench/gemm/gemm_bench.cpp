@@ -42,7 +42,7 @@ class Measurement {
         peer_.run(*product, stream_.native(), set.a.address(), set.b.address(), set.d.address(), workspace_.address());
       }
     });
-    const auto ranking = plan::rank({shape.m, shape.n, shape.k}, {.multiprocessors = device_.info().multiprocessors});
+    const auto ranking = plan::rank(GemmKind{}, {shape.m, shape.n, shape.k}, {.multiprocessors = device_.info().multiprocessors});
     for (int rank = 0; rank < options.plans && rank < int(ranking.size()); ++rank) {
       options.progress(fmt::format("{} x {} x {}, plan {} of {}", shape.m, shape.n, shape.k, rank + 1, options.plans));
       table.rows.push_back(measure_plan(shape, operands, ranking[rank], rank, options, peer, launches));
@@ -67,7 +67,7 @@ class Measurement {
     first.poison(stream_);
     gemm(stream_, first.request(estimate.plan));
     stream_.synchronize();
-    GemmRow row{.shape = shape, .plan = estimate.plan, .band = estimate.schedule.band, .rank = rank};
+    GemmRow row{.shape = shape, .plan = estimate.plan, .band = estimate.work.tiles.band, .rank = rank};
     row.error = first.sampled_error();
     const Graph mine(stream_, [&] {
       for (int i = 0; i < launches; ++i) gemm(stream_, operands[i % operands.size()].request(estimate.plan));

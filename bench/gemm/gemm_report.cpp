@@ -5,14 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm/gemm_bench.hpp"
+#include "plan/gemm_plan_text.hpp"
 
 namespace wm::bench {
 namespace {
 
 std::string name(const Shape& s) { return fmt::format("{} x {} x {}", s.m, s.n, s.k); }
-std::string name(const GemmPlan& p) {
-  return fmt::format("{}x{}x{} s{} c{}x{}", p.tile.m, p.tile.n, p.tile.k, p.stages, p.cluster.m, p.cluster.n);
-}
 
 // The plans that the library would take, for the shapes with at least so many rows.
 std::vector<GemmRow> chosen(const std::vector<GemmRow>& rows, std::int64_t least_m) {
@@ -31,7 +29,7 @@ std::string to_text(const GemmTable& table) {
   text += "|---|---|---|---|---|---|---|---|---|\n";
   for (const GemmRow& r : table.rows)
     text += fmt::format("| {} | {} | {} | {:.1f} | {:.0f} | {:.0f} | {:.3f} ({:.3f} to {:.3f}) | {:.0f}% | {:.2f} |\n",
-                        name(r.shape), name(r.plan), r.band, r.ours_us, r.tflops, r.peer_tflops, r.ratio, r.ratio_low,
+                        name(r.shape), plan::text_of(r.plan), r.band, r.ours_us, r.tflops, r.peer_tflops, r.ratio, r.ratio_low,
                         r.ratio_high, r.ceiling_share * 100, r.error);
   text += fmt::format("\ngeometric mean of the ratios: {:.3f}; of the shapes with m of 256 and more: {:.3f}\n",
                       geometric_mean_ratio(chosen(table.rows, 0)), geometric_mean_ratio(chosen(table.rows, 256)));
@@ -44,7 +42,7 @@ std::string to_json(const GemmTable& table) {
     rows.push_back({{"m", r.shape.m},
                     {"n", r.shape.n},
                     {"k", r.shape.k},
-                    {"plan", name(r.plan)},
+                    {"plan", plan::text_of(r.plan)},
                     {"band", r.band},
                     {"rank", r.rank},
                     {"estimate_us", r.estimate_us},

@@ -41,8 +41,7 @@ int cache(bool clear, bool json);
 struct GemmCommand {
   std::string shape;  // "4096x4096x4096"
   std::string device;
-  std::string tile, cluster;  // "128x256", "2x1": a plan by hand
-  int stages = 0;             // 0: as many as fit
+  std::string plan;  // by hand: "128x256 s4 c2x1"
   int repeat = 20;
   bool json = false;
 };

@@ -13,6 +13,7 @@
 #include "commands/commands.hpp"
 #include "gemm/gemm_bench.hpp"
 #include "gemm/gemm_problem.hpp"
+#include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_ranking.hpp"
 #include "warpmill/error.hpp"
 
@@ -39,27 +40,9 @@ bench::Shape shape_from(std::string_view text) {
   return {m, n, k};
 }
 
-std::string name(const GemmPlan& p) {
-  return fmt::format("tile {}x{}x{}, {} stages, cluster {}x{}", p.tile.m, p.tile.n, p.tile.k, p.stages, p.cluster.m,
-                     p.cluster.n);
-}
-
-// A number of a plan; what is far too large stays so, and GemmPlan::problem() says why it cannot be.
-int small(std::int64_t value) { return static_cast<int>(std::min<std::int64_t>(value, 1 << 12)); }
-
 std::optional<GemmPlan> plan_from(const GemmCommand& command) {
-  if (command.tile.empty() && command.cluster.empty() && command.stages == 0) return std::nullopt;
-  GemmPlan plan;
-  if (!command.tile.empty()) {
-    const auto [m, n] = numbers<2>(command.tile, "tile", "MxN, for example 128x256");
-    plan.tile = {small(m), small(n), 64};
-  }
-  if (!command.cluster.empty()) {
-    const auto [m, n] = numbers<2>(command.cluster, "cluster", "MxN, for example 2x1");
-    plan.cluster = {small(m), small(n)};
-  }
-  plan = plan.with_most_stages();
-  if (command.stages > 0) plan.stages = command.stages;
+  if (command.plan.empty()) return std::nullopt;
+  const GemmPlan plan = plan::plan_from_text(command.plan);
   if (!plan.valid())
     throw Error(ErrorCode::invalid_argument, fmt::format("this plan is impossible: {}", plan.problem()));
   return plan;
@@ -112,7 +95,7 @@ int gemm(const GemmCommand& command) {
 
   nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}},
                         {"device", device.info().id},
-                        {"plan", name(result.plan)},
+                        {"plan", plan::text_of(result.plan)},
                         {"blocks", result.blocks},
                         {"error", error},
                         {"first_call_ms", first_ms}};
@@ -127,7 +110,7 @@ int gemm(const GemmCommand& command) {
     fmt::print("{}\n", report.dump(1));
   } else {
     fmt::print("D[{0},{1}] = A[{0},{2}] B[{2},{1}], bf16, on {3}\n", shape.m, shape.n, shape.k, device.info().id);
-    fmt::print("  plan        {}, {} blocks\n", name(result.plan), result.blocks);
+    fmt::print("  plan        {}, {} blocks\n", plan::text_of(result.plan), result.blocks);
     fmt::print("  check       {} (sampled against float64: {:.2f} of what rounding allows)\n",
                error < 1 ? "right" : "WRONG", error);
     fmt::print("  first call  {:.1f} ms of host time\n", first_ms);
@@ -143,17 +126,17 @@ int gemm(const GemmCommand& command) {
 int plan_gemm(const PlanGemmCommand& command) {
   const bench::Shape shape = shape_from(command.shape);
   const plan::ChipRates rates{.multiprocessors = command.multiprocessors};
-  auto ranking = plan::rank({shape.m, shape.n, shape.k}, rates);
+  auto ranking = plan::rank(GemmKind{}, {shape.m, shape.n, shape.k}, rates);
   ranking.resize(std::min<std::size_t>(ranking.size(), static_cast<std::size_t>(std::max(1, command.show))));
   if (command.json) {
     nlohmann::json rows = nlohmann::json::array();
     for (const auto& e : ranking)
-      rows.push_back({{"plan", name(e.plan)},
+      rows.push_back({{"plan", plan::text_of(e.plan)},
                       {"shared_bytes", e.plan.shared_bytes()},
                       {"registers", e.plan.registers()},
                       {"tiles", e.tiles},
                       {"waves", e.waves},
-                      {"band", e.schedule.band},
+                      {"band", e.work.tiles.band},
                       {"step_ns", e.step_seconds * 1e9},
                       {"tile_us", e.tile_seconds * 1e6},
                       {"memory_us", e.memory_seconds * 1e6},
@@ -168,8 +151,8 @@ int plan_gemm(const PlanGemmCommand& command) {
   fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5} {:>5} {:>8} {:>8} {:>9}\n", "plan", "shared", "registers", "tiles",
              "waves", "band", "ns/step", "us/tile", "estimate");
   for (const auto& e : ranking)
-    fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5} {:>5} {:>8.0f} {:>8.1f} {:>6.1f} us\n", name(e.plan),
-               e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.schedule.band, e.step_seconds * 1e9,
+    fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5.2f} {:>5} {:>8.0f} {:>8.1f} {:>6.1f} us\n", plan::text_of(e.plan),
+               e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.work.tiles.band, e.step_seconds * 1e9,
                e.tile_seconds * 1e6, e.seconds * 1e6);
   fmt::print(
       "\ntiles: of a whole cluster. estimate = start + max(memory, waves x us/tile); docs/gemm.md has the model.\n");

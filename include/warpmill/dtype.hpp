@@ -10,8 +10,6 @@
 
 namespace wm {
 
-enum class DType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, tf32, f64, e4m3, e5m2 };
-
 std::size_t size_of(DType dtype);              // bytes an element
 std::string_view name_of(DType dtype);         // "bf16"
 DType dtype_from_name(std::string_view name);  // throws invalid_argument and lists the names

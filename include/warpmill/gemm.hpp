@@ -1,7 +1,8 @@
-// D = A B in bf16 with fp32 sums, on Hopper.
+// D = epilogue(alpha A B + beta C): matrix products on the tensor cores.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
@@ -9,22 +10,52 @@
 
 namespace wm {
 
-// A[m,k] B[k,n] = D[m,n]. The tensor cores read along k, so A's rows and B's columns are contiguous: a weight kept as
-// [n,k] is passed as weight.transposed().
+// What happens to each sum on its way to D, in this order:
+//
+//   x = alpha * row_scale[i] * column_scale[j] * sum + beta * c[i,j] + row_bias[i] + column_bias[j]
+//   x = activation(x);   amax = max |x|;   d[i,j] = x * d_scale, rounded
+//
+// Scales, amax and d_scale are f32. A scale has one element for the whole matrix, or one for each row (column). Biases
+// are f32, bf16 or f16; c is f32, bf16 or f16 and may be d itself. Matrices of a batch share all but c.
+struct GemmEpilogue {
+  float alpha = 1, beta = 0;
+  std::optional<View> c{};
+  std::optional<View> row_scale{}, column_scale{};
+  std::optional<View> row_bias{}, column_bias{};
+  Activation activation = Activation::none;
+  std::string expression{};  // with Activation::expression: C++ of a float x, "x * sigmoid(1.702f * x)"
+  std::optional<View> amax{};  // set to the largest |x|
+  std::optional<View> d_scale{};
+};
+
+// A[m,k] B[k,n] = D[m,n], or with a third dimension in front of all three a batch of them (a stride of 0 repeats an
+// operand). Any strides: a weight kept as [n,k] is passed as weight.transposed().
+//
+//   A and B                               sums   D
+//   bf16, f16                             f32    bf16, f16, f32, e4m3
+//   f32 or tf32 (read as tf32)            f32    bf16, f16, f32, e4m3
+//   e4m3, e5m2, in any pair               f32    bf16, f16, f32, e4m3
+//   i8                                    i32    i32 (no epilogue), or as above
 struct GemmRequest {
   View a, b, d;
-  std::optional<GemmPlan> plan{};  // by hand; else the ranking's first
+  GemmEpilogue epilogue{};
+  // 8-bit floats: the tensor cores keep about 14 bits of a sum; this adds their sums of 128 products in full precision.
+  bool promote = false;
+  std::optional<GemmPlan> plan{};  // by hand (its kind is filled in); else the tuned or the ranking's first
 };
 
 struct GemmResult {
   GemmPlan plan;      // what ran
   unsigned band = 0;  // tile rows walked together
   unsigned blocks = 0;
+  // Who brought A and B and who stored D, in words: "copy engine", or why not.
+  std::string path() const;
 };
 
 // Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
-// cache): make it before a graph capture begins. Later calls with the shape only launch, and may be captured. A request
-// that cannot be served is refused in words before anything is launched.
+// cache) and allocate the stream's workspace: make it before a graph capture begins. Later calls with the shape only
+// launch, and may be captured. The result is the same bits every time. A request that cannot be served is refused in
+// words before anything is launched.
 GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

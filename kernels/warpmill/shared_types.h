@@ -4,6 +4,12 @@
 
 namespace wm {
 
+// Element types as values. include/warpmill/dtype.hpp has their names and sizes.
+enum class DType : unsigned char { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, tf32, f64, e4m3, e5m2 };
+
+// Along which dimension an operand's elements lie side by side: k, or m (of A) or n (of B).
+enum class Major : unsigned char { k, mn };
+
 // The small floats store bits only; arithmetic is done in float. On the host a conversion rounds to nearest even, and
 // e4m3 and e5m2 saturate to the largest finite value, as cvt.rn.satfinite does. In a kernel conversions are
 // instructions, and the types stay trivial, so that they may lie in __shared__ memory.

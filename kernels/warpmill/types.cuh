@@ -39,6 +39,18 @@ template <class A>
 inline constexpr bool same<A, A> = true;
 template <class T, class... Candidates>
 inline constexpr bool one_of = (same<T, Candidates> || ...);
+namespace detail {
+template <bool condition, class A, class B>
+struct Selected {
+  using type = A;
+};
+template <class A, class B>
+struct Selected<false, A, B> {
+  using type = B;
+};
+}  // namespace detail
+template <bool condition, class A, class B>
+using Select = typename detail::Selected<condition, A, B>::type;
 template <class T>
 inline constexpr bool never =
     false;  // false, but only once T is known: for a static_assert in a branch nobody may take

@@ -1,8 +1,7 @@
-// The GEMM call: check the request, choose the plan, compile it once, launch.
+// The GEMM call: understand the request, choose the plan, compile it once, launch.
 #include "warpmill/gemm.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "ops/gemm_kernel.hpp"
+#include "ops/gemm_problem.hpp"
+#include "ops/workspace.hpp"
 #include "plan/gemm_ranking.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
@@ -20,13 +21,12 @@
 namespace wm {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, "gemm refused: " + why); }
+using ops::GemmProblem;
+using ops::Matrix;
 
-// Everything that a prepared call depends on: where the operands lie and how.
+// Everything that a prepared call depends on.
 struct CallKey {
-  std::array<std::uint64_t, 3> address;
-  std::array<std::int64_t, 3> stride;  // elements between rows of A, columns of B, rows of D
-  std::int64_t m, n, k;
+  GemmProblem problem;
   std::optional<GemmPlan> plan;
   bool operator==(const CallKey&) const = default;
 };
@@ -34,11 +34,9 @@ struct HashCall {
   std::size_t operator()(const CallKey& key) const {
     std::uint64_t hash = 0x9e3779b97f4a7c15ull;
     const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0xff51afd7ed558ccdull, hash ^= hash >> 32; };
-    for (const auto value : key.address) mix(value);
-    for (const auto value : key.stride) mix(static_cast<std::uint64_t>(value));
-    mix(static_cast<std::uint64_t>(key.m));
-    mix(static_cast<std::uint64_t>(key.n));
-    mix(static_cast<std::uint64_t>(key.k));
+    const GemmProblem& p = key.problem;
+    for (const Matrix* matrix : {&p.a, &p.b, &p.d}) mix(matrix->address);
+    for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) mix(static_cast<std::uint64_t>(size));
     return hash;
   }
 };
@@ -47,6 +45,7 @@ struct PreparedCall {
   Kernel kernel;
   LaunchConfig config;
   GemmArguments arguments;
+  std::size_t workspace_bytes, flag_bytes;  // of a split plan
   GemmResult result;
 };
 
@@ -54,7 +53,7 @@ struct PreparedCall {
 // kernels keep their device open.
 struct DeviceState {
   std::mutex mutex;
-  std::map<std::string, Kernel> kernels;  // by the plan's C++ expression
+  std::map<std::string, Kernel> kernels;  // by the plan's C++ expression and the caller's activation
   std::unordered_map<CallKey, std::shared_ptr<const PreparedCall>, HashCall> calls;
   static constexpr std::size_t most_calls = 1024;
 };
@@ -68,95 +67,43 @@ DeviceState& state_of(const Device& device) {
   return *state;
 }
 
-// One operand's layout in words of the request: which of its two strides must be 1.
-std::int64_t stride_of(const View& view, std::string_view name, int contiguous, std::string_view along) {
-  const int other = 1 - contiguous;
-  if (view.shape[contiguous] > 1 && view.strides[contiguous] != 1)
-    refuse(
-        fmt::format("{} is not contiguous along {}: its strides are ({}, {}). Only this layout is served so far; "
-                    "copy {} into it, or transpose the view if it is kept the other way round",
-                    name, along, view.strides[0], view.strides[1], name));
-  // A single row (or column) has no stride that matters.
-  return view.shape[other] > 1 ? view.strides[other] : (view.shape[contiguous] + 7) / 8 * 8;
-}
-
-// Whether an element of `x` is one of `d`. Two parts of one larger matrix (the same stride) may lie side by side: then
-// their columns decide, else the ranges of addresses.
-bool overlap(const View& d, const View& x, std::int64_t d_stride, std::int64_t x_stride, std::int64_t x_columns) {
-  const std::uint64_t d_end = d.address + d.span_bytes(), x_end = x.address + x.span_bytes();
-  if (d.elements() == 0 || x.elements() == 0 || d.address >= x_end || x.address >= d_end) return false;
-  if (d_stride != x_stride) return true;
-  const auto pitch = static_cast<std::uint64_t>(d_stride) * 2;
-  const std::uint64_t apart = (pitch + d.address % pitch - x.address % pitch) % pitch;  // from x's column 0 to d's
-  return apart < static_cast<std::uint64_t>(x_columns) * 2 ||
-         apart + static_cast<std::uint64_t>(d.shape[1]) * 2 > pitch;
-}
-
-CallKey check(const Stream& stream, const GemmRequest& request) {
-  const std::array<std::pair<const View*, std::string_view>, 3> operands{
-      {{&request.a, "a"}, {&request.b, "b"}, {&request.d, "d"}}};
-  for (const auto& [view, name] : operands) {
-    if (view->dtype != DType::bf16)
-      refuse(fmt::format("{} holds {}; bf16 is the one type served so far", name, name_of(view->dtype)));
-    if (view->shape.size() != 2) refuse(fmt::format("{} has {} dimensions instead of 2", name, view->shape.size()));
-    if (!(view->device == stream.device()))
-      refuse(fmt::format("{} lies on {} and the stream belongs to {}", name, view->device.info().id,
-                         stream.device().info().id));
-  }
-  const auto& [a, b, d, plan] = request;
-  const std::int64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
-  if (b.shape[0] != k || d.shape[0] != m || d.shape[1] != n)
-    refuse(fmt::format("the shapes do not fit: a is {}x{}, b is {}x{}, d is {}x{}; they must be m x k, k x n, m x n", m,
-                       k, b.shape[0], n, d.shape[0], d.shape[1]));
-  for (const std::int64_t size : {m, n, k})
-    if (size > 0x7fffffff)
-      refuse(fmt::format("a dimension of {} is beyond the copy engine's 32-bit coordinates", size));
-  const Architecture& arch = stream.device().info().arch;
-  if (arch.major != 9 || !arch.specific)
-    throw Error(ErrorCode::unsupported, fmt::format("gemm refused: {} is {}, and the kernel is for sm_90a",
-                                                    stream.device().info().id, arch.name()));
-  if (plan && !plan->valid()) refuse(fmt::format("the plan given is impossible: {}", plan->problem()));
-  if (m > 1 && d.strides[0] < n)
-    refuse(fmt::format("d's rows overlap: {} elements from one to the next, and each has {}", d.strides[0], n));
-  const std::array<std::int64_t, 3> strides{stride_of(a, "a", 1, "k (its rows)"),
-                                            stride_of(b, "b", 0, "k (its columns)"),
-                                            stride_of(d, "d", 1, "n (its rows)")};
-  if (overlap(d, a, strides[2], strides[0], k) || overlap(d, b, strides[2], strides[1], k))
-    refuse("d overlaps a or b; the product cannot be made in place");
-  return {{a.address, b.address, d.address}, strides, m, n, k, plan};
-}
-
-Kernel load_kernel(const Device& device, const GemmPlan& plan) {
-  const bool chip = device.info().kind == DeviceKind::cuda;
-  const jit::Program program =
-      ops::compile_gemm(plan, device.info().arch, chip ? ops::Target::chip : ops::Target::virtual_gpu);
-  return Module::load(device, program, "gemm_sm90").kernel(ops::expression(plan));
-}
-
 // Compiled once; two threads that need it at the same moment compile once too, and load it twice.
-Kernel kernel_of(const Device& device, DeviceState& state, const GemmPlan& plan) {
-  const std::string name = ops::expression(plan);
+Kernel kernel_of(const Device& device, DeviceState& state, const GemmPlan& plan, const std::string& activation) {
+  const ops::GemmSource source = ops::gemm_source(plan, activation);
+  const std::string name = source.expression + activation;
   {
     const std::lock_guard lock(state.mutex);
     if (const auto found = state.kernels.find(name); found != state.kernels.end()) return found->second;
   }
-  const Kernel loaded = load_kernel(device, plan);
+  const bool chip = device.info().kind == DeviceKind::cuda;
+  jit::Program program;
+  try {
+    program = ops::compile_gemm(source, device.info().arch, chip ? ops::Target::chip : ops::Target::virtual_gpu);
+  } catch (const Error& error) {
+    if (activation.empty()) throw;
+    throw Error(error.code(), fmt::format("gemm refused: the kernel with the activation '{}' does not compile: {}",
+                                          activation, error.what()));
+  }
+  const Kernel loaded = Module::load(device, program, "gemm").kernel(source.expression);
   const std::lock_guard lock(state.mutex);
   return state.kernels.emplace(name, loaded).first->second;
 }
 
-// A matrix of rows that are contiguous along k, or D's: `stride` elements from row to row.
-TensorMap map_rows(const Device& device, std::string_view name, std::uint64_t address, std::int64_t rows,
-                   std::int64_t columns, std::int64_t stride, std::int64_t box_rows, std::int64_t box_columns) {
-  TensorMapSpec spec{.element = MapElement::bf16,
-                     .address = address,
-                     .dims = {rows, columns},
-                     .strides = {stride * 2},
-                     .swizzle = box_columns == 64   ? Swizzle::b128
-                                : box_columns == 32 ? Swizzle::b64
-                                                    : Swizzle::b32,
-                     .l2_promotion = L2Promotion::b256,
-                     .box = {box_rows, box_columns}};
+// `rows` lines of `columns` elements side by side, `pitch` elements from one to the next, `batch` times.
+TensorMap map_lines(const Device& device, std::string_view name, DType dtype, const Matrix& matrix, std::int64_t pitch,
+                    std::int64_t rows, std::int64_t columns, std::int64_t batch, std::int64_t box_rows,
+                    std::int64_t box_columns) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  // Where there is one line or one matrix, its stride says nothing and may be any legal one.
+  const std::int64_t line = rows > 1 ? pitch * bytes : (columns * bytes + 15) / 16 * 16;
+  const bool several = batch > 1 && matrix.matrix_stride != 0;
+  const TensorMapSpec spec{.element = dtype == DType::tf32 ? MapElement::f32 : map_element(dtype),
+                           .address = matrix.address,
+                           .dims = {several ? batch : 1, rows, columns},
+                           .strides = {several ? matrix.matrix_stride * bytes : line, line},
+                           .swizzle = Swizzle::b128,
+                           .l2_promotion = L2Promotion::b256,
+                           .box = {1, box_rows, box_columns}};
   try {
     return make_tensor_map(device, spec);
   } catch (const Error& error) {
@@ -164,50 +111,108 @@ TensorMap map_rows(const Device& device, std::string_view name, std::uint64_t ad
   }
 }
 
+TensorMap map_operand(const Device& device, std::string_view name, DType dtype, Major major, const Matrix& matrix,
+                      std::int64_t extent, std::int64_t k, std::int64_t batch, const GemmPlan& plan, int tile_extent,
+                      int shares) {
+  if (!plan.kind.by_tma()) return {};
+  if (major == Major::k)
+    return map_lines(device, name, dtype, matrix, matrix.row_stride, extent, k, batch, tile_extent / shares,
+                     plan.tile_k());
+  return map_lines(device, name, dtype, matrix, matrix.column_stride, k, extent, batch, plan.tile_k() / shares,
+                   plan.span_columns(tile_extent));
+}
+
+TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& plan, int columns) {
+  if (plan.kind.store_by_threads) return {};
+  if (plan.kind.d_columns)
+    return map_lines(device, "d", p.kind.d, p.d, p.d.column_stride, p.n, p.m, p.batch, columns, 64);
+  return map_lines(device, "d", p.kind.d, p.d, p.d.row_stride, p.m, p.n, p.batch, 64, columns);
+}
+
 std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& state, const CallKey& key) {
-  const plan::GemmShape shape{key.m, key.n, key.k};
+  const plan::GemmShape shape{key.problem.m, key.problem.n, key.problem.k, key.problem.batch};
   const plan::ChipRates rates{.multiprocessors = device.info().multiprocessors};
-  const plan::GemmEstimate choice =
-      key.plan ? plan::estimate(*key.plan, shape, rates) : plan::rank(shape, rates).front();
+  plan::GemmEstimate choice;
+  if (key.plan) {
+    GemmPlan given = *key.plan;
+    given.kind = given.exchange ? key.problem.kind.transposed() : key.problem.kind;
+    if (!given.valid())
+      throw Error(ErrorCode::invalid_argument, fmt::format("gemm refused: the plan given is impossible: {}", given.problem()));
+    choice = plan::estimate(given, shape, rates);
+  } else {
+    choice = plan::rank(key.problem.kind, shape, rates).front();
+  }
   const GemmPlan& plan = choice.plan;
+  const GemmProblem p = plan.exchange ? key.problem.transposed() : key.problem;
 
-  GemmArguments arguments{
-      .a =
-          map_rows(device, "a", key.address[0], key.m, key.k, key.stride[0], plan.tile.m / plan.cluster.n, plan.tile.k),
-      .b =
-          map_rows(device, "b", key.address[1], key.n, key.k, key.stride[1], plan.tile.n / plan.cluster.m, plan.tile.k),
-      .d = map_rows(device, "d", key.address[2], key.m, key.n, key.stride[2], plan.strip_rows(), plan.strip_columns()),
-      .out = key.address[2],
-      .out_stride = key.stride[2],
-      .m = static_cast<unsigned>(key.m),
-      .n = static_cast<unsigned>(key.n),
-      .k = static_cast<unsigned>(key.k),
-      .schedule = choice.schedule};
+  const auto address = [](const Matrix& m) {
+    return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
+  };
+  const GemmArguments arguments{
+      .a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k, p.batch, plan, plan.tile.m, plan.cluster.n),
+      .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k, p.batch, plan, plan.tile.n, plan.cluster.m),
+      .d = map_strip(device, p, plan, plan.strip_columns()),
+      .d_last = map_strip(device, p, plan, plan.last_strip_columns()),
+      .a_at = address(p.a),
+      .b_at = address(p.b),
+      .d_at = address(p.d),
+      .c_at = address(p.c),
+      .row_scale = p.row_scale.address,
+      .column_scale = p.column_scale.address,
+      .row_bias = p.row_bias.address,
+      .column_bias = p.column_bias.address,
+      .amax = p.amax.address,
+      .d_scale = p.d_scale.address,
+      .row_scale_stride = p.row_scale.stride,
+      .column_scale_stride = p.column_scale.stride,
+      .alpha = p.alpha,
+      .beta = p.beta,
+      .m = static_cast<unsigned>(p.m),
+      .n = static_cast<unsigned>(p.n),
+      .k = static_cast<unsigned>(p.k),
+      .partials = 0,
+      .flags = 0,
+      .work = choice.work};
 
-  const Kernel kernel = kernel_of(device, state, plan);
-  const auto blocks =
-      static_cast<unsigned>(std::min<std::int64_t>(choice.clusters, choice.tiles) * plan.cluster_size());
+  const Kernel kernel = kernel_of(device, state, plan, p.expression);
+  const unsigned blocks = choice.work.clusters * static_cast<unsigned>(plan.cluster_size());
   const LaunchConfig config{.grid = {blocks},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .cluster = {static_cast<std::uint32_t>(plan.cluster_size())},
-                            .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes())};
-  return std::make_shared<PreparedCall>(PreparedCall{kernel, config, arguments, {plan, choice.schedule.band, blocks}});
+                            .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
+                            .programmatic_dependent = true};
+  const bool shares = plan.split && choice.work.shared_tiles > 0;
+  return std::make_shared<PreparedCall>(PreparedCall{
+      kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0,
+      shares ? std::size_t(blocks) * plan.multiply_groups * 4 : 0, {plan, choice.work.tiles.band, blocks}});
 }
 
 }  // namespace
 
+std::string GemmResult::path() const {
+  const auto producer = [](Producer by, Major major) -> std::string {
+    switch (by) {
+      case Producer::tma: return "copy engine";
+      case Producer::elements: return major == Major::mn ? "threads, transposing" : "threads, element by element";
+      default: return fmt::format("threads, {}-byte copies", copy_bytes(by));
+    }
+  };
+  GemmKind kind = plan.exchange ? plan.kind.transposed() : plan.kind;  // in the caller's words
+  const std::string a = producer(kind.a_producer, kind.a_major), b = producer(kind.b_producer, kind.b_major);
+  return fmt::format("{}{}", a == b ? a : fmt::format("a: {}; b: {}", a, b),
+                     kind.store_by_threads ? "; d: stored by threads" : "");
+}
+
 GemmResult gemm(const Stream& stream, const GemmRequest& request) {
-  const CallKey key = check(stream, request);
-  if (key.m == 0 || key.n == 0) return {};
-  if (key.k == 0) {  // an empty sum is zero
-    const bool dense = key.stride[2] == key.n || key.m == 1;
-    const auto row_bytes = static_cast<std::size_t>(key.n) * 2;
-    for (std::int64_t row = 0; row < (dense ? 1 : key.m); ++row)
-      stream.fill(key.address[2] + static_cast<std::uint64_t>(row * key.stride[2] * 2), std::byte{0},
-                  dense ? row_bytes * static_cast<std::size_t>(key.m) : row_bytes);
-    return {};
-  }
-  DeviceState& state = state_of(stream.device());
+  const Device& device = stream.device();
+  const Architecture& arch = device.info().arch;
+  if (arch.major != 9 || !arch.specific)
+    throw Error(ErrorCode::unsupported, fmt::format("gemm refused: {} is {}, and the kernel is for sm_90a",
+                                                    device.info().id, arch.name()));
+  const CallKey key{ops::understand(stream, request), request.plan};
+  if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
+  if (key.problem.m == 0 || key.problem.n == 0 || key.problem.batch == 0) return {};
+  DeviceState& state = state_of(device);
   const auto find = [&]() -> std::shared_ptr<const PreparedCall> {
     const std::lock_guard lock(state.mutex);
     const auto found = state.calls.find(key);
@@ -215,12 +220,20 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   };
   std::shared_ptr<const PreparedCall> call = find();
   if (!call) {
-    call = prepare(stream.device(), state, key);
+    call = prepare(device, state, key);
     const std::lock_guard lock(state.mutex);
     if (state.calls.size() >= DeviceState::most_calls) state.calls.clear();
     state.calls.emplace(key, call);
   }
-  launch(stream, call->kernel, call->config, call->arguments);
+  if (call->workspace_bytes == 0) {
+    launch(stream, call->kernel, call->config, call->arguments);
+  } else {
+    GemmArguments arguments = call->arguments;
+    const ops::Workspace workspace = ops::workspace_of(stream, call->workspace_bytes, call->flag_bytes);
+    arguments.partials = workspace.memory;
+    arguments.flags = workspace.flags;
+    launch(stream, call->kernel, call->config, arguments);
+  }
   return call->result;
 }
 

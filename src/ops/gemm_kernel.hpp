@@ -1,4 +1,4 @@
-// The GEMM kernel's source for a plan.
+// The GEMM kernels' source for a plan.
 #pragma once
 
 #include <string>
@@ -11,7 +11,14 @@ namespace wm::ops {
 // The chip gets a cubin, and lost speed is an error; the virtual GPU gets PTX with source lines.
 enum class Target { chip, virtual_gpu };
 
-std::string expression(const GemmPlan& plan);  // the kernel's name in C++: "wm::gemm_sm90<...>"
-jit::Program compile_gemm(const GemmPlan& plan, const Architecture& arch, Target target);
+// What is compiled. Plans that differ only in what the host does with them have the same.
+struct GemmSource {
+  std::string text;        // includes the kernel and the instructions of its types
+  std::string expression;  // the kernel's name in C++: "wm::gemm_sm90<...>"
+};
+
+// `activation` is the caller's own function of x where the plan's kind says so, else empty.
+GemmSource gemm_source(const GemmPlan& plan, const std::string& activation = {});
+jit::Program compile_gemm(const GemmSource& source, const Architecture& arch, Target target);
 
 }  // namespace wm::ops

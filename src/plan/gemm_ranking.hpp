@@ -10,13 +10,13 @@
 namespace wm::plan {
 
 struct GemmShape {
-  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
 };
 
 // What the estimate knows of a chip; measured on an H200 (docs/gemm.md).
 struct ChipRates {
   int multiprocessors = 132;
-  double tensor_flops = 858e12;  // all tensor cores together, random data
+  double tensor_flops = 858e12;  // all tensor cores together, 16-bit types, random data
   double memory_bytes = 4.4e12;  // a second, device memory
   double l2_bytes = 14e12;       // a second, L2 to shared memory, all multiprocessors together
   double launch_seconds = 2.5e-6;
@@ -24,12 +24,12 @@ struct ChipRates {
 
 struct GemmEstimate {
   GemmPlan plan;
-  TileSchedule schedule{};
+  WorkSchedule work{};
   std::int64_t tiles = 0;  // of the output, in cluster tiles
-  int clusters = 0;        // that run at once
-  std::int64_t waves = 0;
+  double waves = 0;        // tiles over clusters; a whole number unless tiles are shared
   double step_seconds = 0;    // one stage of one tile: the slower of the tensor cores and L2
-  double tile_seconds = 0;    // a wave: its steps, filling the ring, storing the sums
+  double tile_seconds = 0;    // what a tile takes besides its steps: filling the ring, storing the sums
+  double share_seconds = 0;   // what sharing tiles along k takes: sums through L2, waiting
   double memory_seconds = 0;  // the least traffic of device memory
   double seconds = 0;         // the estimate
 };
@@ -37,12 +37,13 @@ struct GemmEstimate {
 // The blocks of `plan` that run at once: clusters of more than two do not fill the chip's last multiprocessors.
 int resident_clusters(const GemmPlan& plan, int multiprocessors);
 
+// The plan's kind is the kernel's; the shape is the caller's, before any exchange.
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
 
-// Every plan that is shipped, the best for `shape` first.
-std::vector<GemmEstimate> rank(const GemmShape& shape, const ChipRates& rates);
+// Every plan that is shipped for the kind, the best for `shape` first.
+std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
 
 // The plans themselves, each valid.
-std::vector<GemmPlan> candidate_plans();
+std::vector<GemmPlan> candidate_plans(const GemmKind& kind);
 
 }  // namespace wm::plan

@@ -114,19 +114,19 @@ TEST(Gemm, IsRightOnShapesWithSeveralTilesWavesAndTails) {
 
 TEST(Gemm, IsRightWithEachKindOfPlan) {
   const Device device = test_device();
-  for (const GemmPlan& plan : {GemmPlan{.tile = {128, 256, 64}, .stages = 4, .cluster = {2, 1}},
-                               GemmPlan{.tile = {128, 224, 64}, .stages = 4, .cluster = {1, 2}},
-                               GemmPlan{.tile = {256, 128, 64}, .stages = 4, .cluster = {2, 1}},
-                               GemmPlan{.tile = {128, 112, 64}, .stages = 3, .cluster = {2, 1}},
-                               GemmPlan{.tile = {128, 32, 64}, .stages = 8, .cluster = {1, 1}},
-                               GemmPlan{.tile = {128, 64, 64}, .stages = 2, .cluster = {2, 2}}})
+  for (const GemmPlan& plan : {GemmPlan{.tile = {128, 256}, .stages = 4, .cluster = {2, 1}},
+                               GemmPlan{.tile = {128, 224}, .stages = 4, .cluster = {1, 2}},
+                               GemmPlan{.tile = {256, 128}, .stages = 4, .cluster = {2, 1}},
+                               GemmPlan{.tile = {128, 112}, .stages = 3, .cluster = {2, 1}},
+                               GemmPlan{.tile = {128, 32}, .stages = 8, .cluster = {1, 1}},
+                               GemmPlan{.tile = {128, 64}, .stages = 2, .cluster = {2, 2}}})
     check(device, Problem(515, 531, 200, 5), plan);
 }
 
 TEST(Gemm, IsRightOverSeveralWavesOfTheWholeDevice) {
   const Device device = test_device();
   for (const auto& [m, n, k, tile_n] : std::vector<std::array<std::int64_t, 4>>{GEMM_TEST_WAVES})
-    check(device, Problem(m, n, k, 21, 8), GemmPlan{.tile = {128, int(tile_n), 64}}.with_most_stages());
+    check(device, Problem(m, n, k, 21, 8), GemmPlan{.tile = {128, int(tile_n)}}.with_most_stages());
 }
 
 TEST(Gemm, HandlesOnesAndZeros) {
@@ -215,7 +215,7 @@ TEST(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   bad.a = on.a.view<bf16>({4, 4, 4});
   expect(bad, "3 dimensions");
   bad = good;
-  bad.plan = GemmPlan{.tile = {128, 256, 64}, .stages = 9};
+  bad.plan = GemmPlan{.tile = {128, 256}, .stages = 9};
   expect(bad, "shared memory");
   bad = good;
   bad.a = View(device, on.a.address() + 2, DType::bf16, {60, 64});

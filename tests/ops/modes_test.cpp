@@ -21,7 +21,7 @@ TEST(GemmModes, AHundredSeedsGiveTheSameBits) {
     options.deterministic = true;
     vgpu::set_run_options(device, options);
     problem.poison(stream);
-    gemm(stream, problem.request(GemmPlan{.tile = {128, 64, 64}, .stages = 3, .cluster = {2, 1}}));
+    gemm(stream, problem.request(GemmPlan{.tile = {128, 64}, .stages = 3, .cluster = {2, 1}}));
     problem.d.download(seed == 0 ? first : result);
     if (seed > 0) ASSERT_EQ(first, result) << "seed " << seed;
   }
@@ -42,7 +42,7 @@ TEST(GemmModes, IsRightInEveryModeOfTheScheduler) {
         options.deterministic = true;
         vgpu::set_run_options(device, options);
         problem.poison(stream);
-        gemm(stream, problem.request(GemmPlan{.tile = {128, 64, 64}, .stages = 3, .cluster = cluster}));
+        gemm(stream, problem.request(GemmPlan{.tile = {128, 64}, .stages = 3, .cluster = cluster}));
         EXPECT_LT(problem.sampled_error(2000), 1) << "mode " << int(mode) << ", seed " << seed;
       }
   vgpu::set_run_options(device, {});

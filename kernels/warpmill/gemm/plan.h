@@ -1,5 +1,6 @@
-// A GEMM plan: how one kernel cuts the work, and the arithmetic that follows from it. Plain C++, read by the host's
-// planner, by `warpmill plan` and by the kernel itself, so that all three agree on every byte.
+// A GEMM's kind (what is computed), its plan (how one kernel cuts the work) and the arithmetic that follows from both.
+// Plain C++, read by the host's planner, by `warpmill plan` and by the kernels themselves, so that all agree on every
+// byte.
 #pragma once
 
 #include "warpmill/pipeline/schedule.h"
@@ -8,7 +9,7 @@
 namespace wm {
 
 struct TileShape {
-  int m, n, k;  // elements
+  int m, n;  // elements of D
   constexpr bool operator==(const TileShape&) const = default;
 };
 struct ClusterShape {
@@ -16,83 +17,232 @@ struct ClusterShape {
   constexpr bool operator==(const ClusterShape&) const = default;
 };
 
-// bf16 in and out, fp32 sums. A warpgroup loads, `multiply_groups` warpgroups multiply and store.
+constexpr int element_bytes(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::i8:
+    case DType::e4m3:
+    case DType::e5m2: return 1;
+    case DType::u16:
+    case DType::i16:
+    case DType::f16:
+    case DType::bf16: return 2;
+    case DType::u64:
+    case DType::i64:
+    case DType::f64: return 8;
+    default: return 4;
+  }
+}
+
+// Who brings the operands into shared memory.
+enum class Producer : unsigned char {
+  tma,       // the copy engine
+  copies16,  // threads, with cp.async of 16, 8 or 4 bytes: rows that do not start where the engine can read
+  copies8,
+  copies4,
+  elements,  // threads, element by element: odd rows of small types, and what must be transposed on the way
+};
+constexpr int copy_bytes(Producer producer) {
+  return producer == Producer::copies16 ? 16 : producer == Producer::copies8 ? 8 : 4;
+}
+
+// The function that D's elements go through last. `expression`: the caller's own.
+enum class Activation : unsigned char { none, relu, gelu_tanh, gelu_erf, silu, expression };
+
+// What happens to a sum on its way to D. The parts that are there are known when the kernel is compiled, their values
+// are arguments.
+struct EpilogueFacts {
+  bool alpha = false;         // a factor other than 1
+  bool residual = false;      // + beta C
+  bool row_scale = false;     // a factor for each row (or one for all)
+  bool column_scale = false;  // a factor for each column (or one for all)
+  bool row_bias = false;      // + a value for each row
+  bool column_bias = false;   // + a value for each column
+  bool amax = false;          // the largest magnitude, before D's own scale
+  bool d_scale = false;       // a last factor, before rounding
+  Activation activation = Activation::none;
+  DType c = DType::bf16;      // of the residual
+  DType bias = DType::f32;    // of both biases
+
+  constexpr bool operator==(const EpilogueFacts&) const = default;
+  constexpr EpilogueFacts transposed() const {
+    EpilogueFacts facts = *this;
+    facts.row_scale = column_scale, facts.column_scale = row_scale;
+    facts.row_bias = column_bias, facts.column_bias = row_bias;
+    return facts;
+  }
+  constexpr bool none() const { return *this == EpilogueFacts{.c = c, .bias = bias}; }
+};
+
+// What is computed. Everything here is part of what is compiled; m, n and k are not.
+struct GemmKind {
+  DType a = DType::bf16, b = DType::bf16, d = DType::bf16;
+  Major a_major = Major::k, b_major = Major::k;
+  bool d_columns = false;  // D's columns are contiguous instead of its rows
+  Producer a_producer = Producer::tma, b_producer = Producer::tma;
+  bool store_by_threads = false;  // D is no place the copy engine can write
+  bool promote = false;           // 8-bit floats: add the tensor cores' sums of 128 products in full precision
+  EpilogueFacts epilogue{};
+
+  constexpr bool operator==(const GemmKind&) const = default;
+
+  constexpr int operand_bytes() const { return element_bytes(a); }
+  constexpr bool integer() const { return a == DType::i8 || a == DType::u8; }
+  constexpr bool by_tma() const { return a_producer == Producer::tma && b_producer == Producer::tma; }
+  // The same product the other way round: D^T = B^T A^T.
+  constexpr GemmKind transposed() const {
+    GemmKind kind = *this;
+    kind.a = b, kind.b = a;
+    kind.a_major = b_major, kind.b_major = a_major;
+    kind.a_producer = b_producer, kind.b_producer = a_producer;
+    kind.d_columns = !d_columns;
+    // The copy engine stores columns of 16-bit types only.
+    kind.store_by_threads |= kind.d_columns && element_bytes(d) != 2;
+    kind.epilogue = epilogue.transposed();
+    return kind;
+  }
+};
+
+// Who loads and who multiplies.
+enum class Pipelining : unsigned char {
+  multistage,   // every warp does both: loads are issued a few stages ahead of the products
+  cooperative,  // one warpgroup loads, the others share each tile by rows
+  pingpong,     // one warpgroup loads, two take turns at whole tiles: one stores while the other multiplies
+};
+
 struct GemmPlan {
-  TileShape tile{128, 256, 64};
+  GemmKind kind{};  // of the kernel: after the exchange where `exchange` is set
+  Pipelining pipelining = Pipelining::cooperative;
+  TileShape tile{128, 256};
   int stages = 4;
   ClusterShape cluster{2, 1};  // blocks above each other share B, blocks side by side share A
-  int multiply_groups = 2;     // they split the tile by rows
-  int load_registers = 40;
-  int multiply_registers = 232;
+  int multiply_groups = 2;     // warpgroups
+  bool split = false;          // tiles may be shared along k (WorkSchedule)
+  bool exchange = false;       // A and B change places, so that a long n becomes the tile's rows; the host's business
 
   constexpr bool operator==(const GemmPlan&) const = default;
 
-  static constexpr int element_bytes = 2;
   static constexpr int group_threads = 128;     // a warpgroup
   static constexpr int shared_limit = 232448;   // bytes a block may have on Hopper
   static constexpr int register_limit = 65536;  // a multiprocessor has
+  static constexpr int row_bytes = 128;         // of a stage, along k: one swizzle span
   static constexpr int out_buffers = 2;         // output strips a multiply group has in flight
   static constexpr int barrier_bytes = 1024;    // what the ring's barriers may take, rounded up
 
-  constexpr int threads() const { return group_threads * (1 + multiply_groups); }
+  constexpr bool load_group() const { return pipelining != Pipelining::multistage; }
+  constexpr int threads() const { return group_threads * (load_group() + multiply_groups); }
   constexpr int cluster_size() const { return cluster.m * cluster.n; }
-  constexpr int group_rows() const { return tile.m / multiply_groups; }  // of the tile, by one multiply group
+  // Rows of the tile that one multiply group has.
+  constexpr int group_rows() const { return pipelining == Pipelining::pingpong ? tile.m : tile.m / multiply_groups; }
 
-  constexpr int a_bytes() const { return tile.m * tile.k * element_bytes; }
-  constexpr int b_bytes() const { return tile.n * tile.k * element_bytes; }
+  constexpr int tile_k() const { return row_bytes / kind.operand_bytes(); }
+  // An MN-major operand lies in spans of one swizzle width along m or n, each with a row for every k.
+  constexpr bool spans(Major major) const { return major == Major::mn && kind.by_tma(); }
+  constexpr int span_count(int extent) const { return (extent + tile_k() - 1) / tile_k(); }
+  constexpr int span_columns(int extent) const { return extent < tile_k() ? extent : tile_k(); }
+  // Shared memory of an operand's stage, and the bytes that copies bring into it.
+  constexpr int stage_part(Major major, int extent) const {
+    return spans(major) ? span_count(extent) * tile_k() * row_bytes : extent * row_bytes;
+  }
+  constexpr int copied_part(Major major, int extent) const {
+    return spans(major) ? span_count(extent) * tile_k() * span_columns(extent) * kind.operand_bytes()
+                        : extent * row_bytes;
+  }
+  constexpr int a_bytes() const { return stage_part(kind.a_major, tile.m); }
+  constexpr int b_bytes() const { return stage_part(kind.b_major, tile.n); }
   constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
+  constexpr int copied_bytes() const { return copied_part(kind.a_major, tile.m) + copied_part(kind.b_major, tile.n); }
 
-  // The tile leaves in strips of columns: a strip is one row of the store's swizzle, at most 128 bytes.
-  constexpr int strip_columns() const { return tile.n % 64 == 0 ? 64 : tile.n % 32 == 0 ? 32 : 16; }
-  constexpr int strip_rows() const { return 64; }
-  constexpr int strip_bytes() const { return strip_rows() * strip_columns() * element_bytes; }
-  constexpr int out_bytes() const { return strip_bytes() * out_buffers * multiply_groups; }
-
+  // The tile leaves in strips: 64 rows of D by one swizzle span of columns, or where D's columns are contiguous, by up
+  // to 64 of them. The last strip of a tile may be narrower.
+  constexpr int d_bytes() const { return element_bytes(kind.d); }
+  constexpr int strip_columns() const { return kind.d_columns ? (tile.n < 64 ? tile.n : 64) : row_bytes / d_bytes(); }
+  constexpr int strips() const { return (tile.n + strip_columns() - 1) / strip_columns(); }
+  constexpr int last_strip_columns() const { return tile.n - (strips() - 1) * strip_columns(); }
+  constexpr int strip_bytes() const { return (kind.d_columns ? strip_columns() : 64) * row_bytes; }
+  constexpr int out_bytes() const {
+    return kind.store_by_threads ? 0 : strip_bytes() * out_buffers * multiply_groups;
+  }
   constexpr int shared_bytes() const { return stages * stage_bytes() + out_bytes() + barrier_bytes; }
-  constexpr int registers() const { return group_threads * (load_registers + multiply_groups * multiply_registers); }
-  // fp32 sums a multiply thread holds.
-  constexpr int accumulator_registers() const { return group_rows() * tile.n / group_threads; }
+
+  // Registers a thread. A single multiply group needs none moved: 256 threads may have 255 each.
+  constexpr bool moves_registers() const { return load_group() && multiply_groups > 1; }
+  constexpr int load_registers() const { return multiply_groups == 3 ? 32 : kind.by_tma() ? 40 : 56; }
+  constexpr int multiply_registers() const { return multiply_groups == 3 ? 160 : kind.by_tma() ? 232 : 224; }
+  constexpr int registers() const {
+    return moves_registers() ? group_threads * (load_registers() + multiply_groups * multiply_registers())
+                             : threads() * register_share();
+  }
+  constexpr int register_share() const { return register_limit / threads() < 255 ? register_limit / threads() : 255; }
+  // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
+  constexpr int accumulator_registers() const {
+    return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1);
+  }
+  // One block's sums of a tile, in the workspace of a split plan.
+  constexpr int partial_bytes() const { return tile.m * tile.n * 4; }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
-    if (tile.k != 64) return "tile.k must be 64: one row of a 128-byte swizzle";
     if (multiply_groups < 1 || multiply_groups > 3) return "there are 1 to 3 multiply groups";
-    if (tile.m != 64 * multiply_groups && tile.m != 128 * multiply_groups)
-      return "tile.m must give each multiply group 64 or 128 rows";
+    if (pipelining == Pipelining::pingpong) {
+      if (multiply_groups != 2) return "ping-pong takes two multiply groups";
+      if (split) return "ping-pong groups have whole tiles: no split";
+    }
+    if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
+    if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (cluster.m < 1 || cluster.n < 1 || cluster_size() > 4) return "a cluster has 1 to 4 blocks";
-    if (tile.m / cluster.n % 8 || tile.n / cluster.m % 8)
+    if (!kind.by_tma() && cluster_size() > 1) return "only the copy engine brings data to a whole cluster";
+    if (pipelining == Pipelining::multistage && (cluster_size() > 1 || split || !kind.by_tma()))
+      return "the multistage kernel has no clusters, no split and no producer but the copy engine";
+    if ((!spans(kind.a_major) && tile.m / cluster.n % 8) || (!spans(kind.b_major) && tile.n / cluster.m % 8))
       return "a block's share of a multicast tile must be a multiple of 8 rows: one swizzle atom";
+    if ((kind.a_producer == Producer::tma) != (kind.b_producer == Producer::tma))
+      return "both operands come by the copy engine, or both by threads";
+    if (kind.by_tma() && kind.operand_bytes() != 2 && (kind.a_major == Major::mn || kind.b_major == Major::mn))
+      return "wgmma reads MN-major operands of 16 bits only; others are transposed by the producer's threads";
+    if (kind.d_columns && d_bytes() != 2 && !kind.store_by_threads)
+      return "columns of D leave through the copy engine in 16-bit types only";
+    if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (stages < 2) return "a ring needs 2 stages at least";
+    if (stages * 16 > barrier_bytes) return "the ring has at most 64 stages";
     if (shared_bytes() > shared_limit)
       return "the stages and the output strips take more than 232448 bytes of shared memory";
     if (registers() > register_limit) return "the roles take more than 65536 registers";
-    if (load_registers % 8 || multiply_registers % 8 || load_registers < 24 || multiply_registers > 256)
-      return "a role's registers are a multiple of 8 from 24 to 256";
-    if (accumulator_registers() > multiply_registers - 40) return "the sums leave a multiply thread too few registers";
+    if (accumulator_registers() > (moves_registers() ? multiply_registers() : register_share()) - 40)
+      return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
   constexpr bool valid() const { return problem() == nullptr; }
 
-  // As many stages as fit; none fit an impossible tile, and problem() says why.
-  constexpr GemmPlan with_most_stages() const {
+  // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
+  constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
     if (stage_bytes() <= 0) return plan;
     plan.stages = (shared_limit - barrier_bytes - out_bytes()) / stage_bytes();
-    if (plan.stages > 8) plan.stages = 8;
+    if (plan.stages > most) plan.stages = most;
     return plan;
   }
 };
 
-// What the kernel gets.
+// A matrix as threads address it, in elements.
+struct MatrixAddress {
+  unsigned long long base;
+  long long row_stride, column_stride, matrix_stride;
+};
+
+// What the kernels get.
 struct GemmArguments {
-  TensorMap a;             // boxes of (tile.m / cluster.n, tile.k)
-  TensorMap b;             // boxes of (tile.n / cluster.m, tile.k)
-  TensorMap d;             // boxes of one strip
-  unsigned long long out;  // D's address again, for strips that the copy engine must not store
-  long long out_stride;    // elements from one row of D to the next
+  TensorMap a, b;           // boxes of one block's share of a stage
+  TensorMap d, d_last;      // boxes of one strip, and of a tile's last one
+  MatrixAddress a_at, b_at; // A's rows along m, B's along n, columns along k: for producers by threads
+  MatrixAddress d_at, c_at;
+  unsigned long long row_scale, column_scale, row_bias, column_bias, amax, d_scale;  // addresses
+  int row_scale_stride, column_scale_stride;                                        // 1, or 0: one for all
+  float alpha, beta;
   unsigned m, n, k;
-  TileSchedule schedule;
+  unsigned long long partials, flags;  // workspace of a split plan: sums and a word for each multiply group
+  WorkSchedule work;
 };
 
 }  // namespace wm

@@ -31,6 +31,17 @@ struct CopyCourier {
   static WM_DEVICE void sent(SharedAddress full) { cp_async::mbarrier_arrive_no_increment(full); }
 };
 
+// Data brought by the threads with ordinary stores (and copies that they have waited for).
+template <u32 threads>
+struct StoreCourier {
+  static constexpr u32 arrivals = threads;
+  static WM_DEVICE void announce(SharedAddress) {}
+  static WM_DEVICE void sent(SharedAddress full) {
+    cp_async::wait_all();
+    mbarrier::arrive(full);
+  }
+};
+
 template <int stages>
 struct RingBarriers {
   u64 full[stages];
@@ -75,6 +86,12 @@ class Ring {
     mbarrier::wait_parity(stage.full, phase_);
     advance();
     return stage;
+  }
+  // Past `count` stages that others produce or consume.
+  WM_DEVICE void skip(u32 count) {
+    index_ += count;
+    phase_ ^= index_ / stages % 2;
+    index_ %= stages;
   }
   // One arrival: by one thread a consumer group.
   WM_DEVICE void release(const Stage& stage) const { mbarrier::arrive(stage.empty); }

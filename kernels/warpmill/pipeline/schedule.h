@@ -1,26 +1,90 @@
-// Which tiles a block computes, and in which order. Plain C++, shared by host and device.
+// Which tiles a cluster of blocks computes, in which order, and how much of k of each. Plain C++, shared by host and
+// device.
 #pragma once
 
 namespace wm {
 
-// A persistent schedule: the grid is as large as the chip, and cluster c takes tiles c, c + clusters, c + 2 clusters...
 // Tiles are numbered in bands of `band` rows, down a band's columns first, so that the tiles in flight share few rows
-// of A and few columns of B, and both stay in L2.
+// of A and few columns of B, and both stay in L2. Matrices of a batch follow one another.
 struct TileSchedule {
-  unsigned rows, columns;  // of cluster tiles
+  unsigned rows, columns;  // of cluster tiles, in one matrix
   unsigned band;           // rows a band
+  unsigned batch = 1;      // matrices
 
   struct Tile {
-    unsigned row, column;
+    unsigned row, column, matrix;
   };
-  constexpr unsigned count() const { return rows * columns; }
+  constexpr unsigned count() const { return rows * columns * batch; }
   constexpr Tile tile(unsigned number) const {
+    const unsigned matrix = batch > 1 ? number / (rows * columns) : 0;
+    number -= matrix * rows * columns;
     const unsigned band_tiles = band * columns;
     const unsigned first_row = number / band_tiles * band;
     const unsigned rows_here = rows - first_row < band ? rows - first_row : band;
     const unsigned in_band = number % band_tiles;
-    return {first_row + in_band % rows_here, in_band / rows_here};
+    return {first_row + in_band % rows_here, in_band / rows_here, matrix};
   }
+};
+
+// A part of a tile's k, in steps of one stage.
+struct Piece {
+  unsigned tile, first_step, steps;
+};
+
+// A persistent schedule: the grid is as large as the chip. The steps of the first `shared_tiles` tiles are dealt out
+// evenly, without regard to where a tile ends (Stream-K): cluster c gets a run of them. Then whole tiles follow, cluster
+// c taking every `clusters`-th one. With no shared tiles every tile belongs to one cluster; with as many clusters as a
+// multiple of the shared tiles each is split evenly (split-K).
+//
+// A cluster's run may begin inside a tile and end inside another. It takes the begun tile first and leaves its sums for
+// the cluster that has the tile's first step, which comes to that tile last: so nobody waits for long, and the sums are
+// added in the order of k, always the same.
+struct WorkSchedule {
+  TileSchedule tiles;
+  unsigned tile_steps;    // stages along k
+  unsigned clusters;      // that share the work
+  unsigned shared_tiles;  // tile numbers 0 to shared_tiles - 1
+  unsigned run, longer;   // steps of a cluster's run; the first `longer` clusters have one more
+
+  static constexpr WorkSchedule make(TileSchedule tiles, unsigned tile_steps, unsigned clusters,
+                                     unsigned shared_tiles) {
+    const unsigned steps = shared_tiles * tile_steps;
+    return {tiles, tile_steps, clusters, shared_tiles, steps / clusters, steps % clusters};
+  }
+  // The first step of a cluster's run, counted through all shared tiles.
+  constexpr unsigned run_begin(unsigned cluster) const {
+    return cluster * run + (cluster < longer ? cluster : longer);
+  }
+  constexpr unsigned run_end(unsigned cluster) const { return run_begin(cluster + 1); }
+};
+
+// One cluster's pieces, in its order.
+class PieceWalk {
+ public:
+  constexpr PieceWalk(const WorkSchedule& work, unsigned cluster)
+      : work_(work),
+        at_(work.run_begin(cluster)),
+        end_(work.run_end(cluster)),
+        whole_(work.shared_tiles + cluster) {}
+
+  constexpr bool next(Piece& piece) {
+    if (at_ < end_) {
+      piece.tile = at_ / work_.tile_steps;
+      piece.first_step = at_ % work_.tile_steps;
+      const unsigned rest = work_.tile_steps - piece.first_step;
+      piece.steps = rest < end_ - at_ ? rest : end_ - at_;
+      at_ += piece.steps;
+      return true;
+    }
+    if (whole_ >= work_.tiles.count()) return false;
+    piece = {whole_, 0, work_.tile_steps};
+    whole_ += work_.clusters;
+    return true;
+  }
+
+ private:
+  const WorkSchedule& work_;
+  unsigned at_, end_, whole_;
 };
 
 }  // namespace wm

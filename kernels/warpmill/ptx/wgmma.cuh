@@ -74,7 +74,7 @@ WM_DEVICE Descriptor descriptor(SharedAddress tile, u32 leading_bytes, u32 strid
   return {field(tile.value) | field(leading_bytes) << 16 | field(stride_bytes) << 32 | static_cast<u64>(swizzle) << 62};
 }
 
-enum class Major { k = 0, mn = 1 };
+using wm::Major;
 
 // What is part of the instruction: which way the tiles lie, A and B negated, integer sums that saturate.
 struct Options {

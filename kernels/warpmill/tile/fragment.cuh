@@ -1,16 +1,17 @@
-// What a thread of a warpgroup holds of a product of wgmma: 64 rows, some columns, in fp32.
+// What a thread of a warpgroup holds of a product of wgmma: 64 rows, some columns, in fp32 or i32.
 #pragma once
 
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/ptx/stmatrix.cuh"
+#include "warpmill/tile/element.cuh"
 #include "warpmill/types.cuh"
 
 namespace wm {
 
-template <int columns_>
+template <int columns_, class T = f32>
 struct Fragment {
-  static constexpr int rows = 64, columns = columns_;
-  f32 value[columns / 2];
+  static constexpr int rows = 64, columns = columns_, count = columns / 2;
+  T value[count];
 
   // Where value[i] of this thread lies in the product.
   static WM_DEVICE u32 row(int i) {
@@ -20,26 +21,47 @@ struct Fragment {
   static WM_DEVICE u32 column(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
 };
 
-// Two sums as a pair of bf16, the first in the low half.
-WM_DEVICE u32 pack(f32 low, f32 high) {
-  u32 pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
+// A fragment into a tile with a row for each of its rows. The whole warpgroup; ordinary stores.
+template <class Tile, int columns, class T>
+WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T>& fragment) {
+  using Element = typename Tile::Element;
+  static_assert(Tile::rows == 64 && columns <= Tile::columns, "a fragment has 64 rows, and the tile its columns");
+  const u32 thread = thread_of_warpgroup(), lane = thread % 32;
+  if constexpr (sizeof(Element) == 2) {
+#pragma unroll
+    for (int i = 0; i < columns / 16; ++i) {  // 16 columns: two 8x8 matrices above two more
+      const f32* eight = &fragment.value[i * 8];
+      const u32 words[4] = {pack<Element>(eight[0], eight[1]), pack<Element>(eight[2], eight[3]),
+                            pack<Element>(eight[4], eight[5]), pack<Element>(eight[6], eight[7])};
+      // Lanes 0-15 give the rows of the left pair of matrices, lanes 16-31 of the right one.
+      stmatrix::store(tile.chunk(thread / 32 * 16 + lane % 16, i * 2 + lane / 16), words);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < fragment.count; i += 2) {  // two columns of one row
+      auto& place = tile.at(fragment.row(i), fragment.column(i));
+      if constexpr (sizeof(Element) == 4)
+        reinterpret_cast<Pair<T>&>(place) = {fragment.value[i], fragment.value[i + 1]};
+      else
+        reinterpret_cast<u16&>(place) = pack<Element>(fragment.value[i], fragment.value[i + 1]);
+    }
+  }
 }
 
-// The columns from `first` on into a tile of bf16, as many as it has. The whole warpgroup; ordinary stores.
+// The same into a tile with a row for each column: 16-bit elements.
 template <class Tile, int columns>
-WM_DEVICE void store(Tile& tile, const Fragment<columns>& fragment, int first) {
-  static_assert(Tile::rows == 64 && same<typename Tile::Element, bf16> && Tile::columns % 16 == 0,
-                "a fragment goes into a tile of 64 rows of bf16");
+WM_DEVICE void store_columns(Tile& tile, const Fragment<columns>& fragment) {
+  using Element = typename Tile::Element;
+  static_assert(Tile::columns == 64 && sizeof(Element) == 2 && columns <= Tile::rows,
+                "a fragment has 64 rows of 16-bit elements, and the tile a row for each column");
   const u32 thread = thread_of_warpgroup(), lane = thread % 32;
 #pragma unroll
-  for (int i = 0; i < Tile::columns / 16; ++i) {  // 16 columns: two 8x8 matrices above two more
-    const f32* eight = &fragment.value[(first + i * 16) / 2];
-    const u32 words[4] = {pack(eight[0], eight[1]), pack(eight[2], eight[3]), pack(eight[4], eight[5]),
-                          pack(eight[6], eight[7])};
-    // Lanes 0-15 give the rows of the left pair of matrices, lanes 16-31 of the right one.
-    stmatrix::store(tile.chunk(thread / 32 * 16 + lane % 16, i * 2 + lane / 16), words);
+  for (int i = 0; i < columns / 16; ++i) {
+    const f32* eight = &fragment.value[i * 8];
+    const u32 words[4] = {pack<Element>(eight[0], eight[1]), pack<Element>(eight[2], eight[3]),
+                          pack<Element>(eight[4], eight[5]), pack<Element>(eight[6], eight[7])};
+    // A matrix stored transposed has a row for each of its columns: matrices 0 and 1 lie side by side, 2 and 3 below.
+    stmatrix::store_transposed(tile.chunk(i * 16 + lane / 16 * 8 + lane % 8, thread / 32 * 2 + lane / 8 % 2), words);
   }
 }
 

@@ -71,6 +71,7 @@ Driver open() {
   library.required(driver.destroy_stream, "cuStreamDestroy", 4000);
   library.required(driver.synchronize_stream, "cuStreamSynchronize", 2000);
   library.required(driver.stream_context, "cuStreamGetCtx", 9020);
+  library.required(driver.stream_number, "cuStreamGetId", 12000);
   library.required(driver.stream_capturing, "cuStreamIsCapturing", 10000);
   library.required(driver.wait_event, "cuStreamWaitEvent", 3020);
   library.required(driver.create_event, "cuEventCreate", 2000);

@@ -42,6 +42,7 @@ struct Driver {
   PFN_cuStreamDestroy_v4000 destroy_stream;
   PFN_cuStreamSynchronize_v2000 synchronize_stream;
   PFN_cuStreamGetCtx_v9020 stream_context;
+  PFN_cuStreamGetId_v12000 stream_number;
   PFN_cuStreamIsCapturing_v10000 stream_capturing;
   PFN_cuStreamWaitEvent_v3020 wait_event;
   PFN_cuEventCreate_v2000 create_event;

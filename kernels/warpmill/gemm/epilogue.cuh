@@ -1,0 +1,191 @@
+// From a multiply group's sums to D: what the plan's EpilogueFacts ask for, rounding, and the way out.
+#pragma once
+
+#include "warpmill/gemm/plan.h"
+#include "warpmill/pipeline/roles.cuh"
+#include "warpmill/ptx/barrier.cuh"
+#include "warpmill/ptx/bulk.cuh"
+#include "warpmill/ptx/fence.cuh"
+#include "warpmill/ptx/tma.cuh"
+#include "warpmill/tile/fragment.cuh"
+#include "warpmill/tile/shared_tile.cuh"
+
+namespace wm {
+
+// What the tensor cores leave, and what D's elements are rounded from: floats, unless D is made of integers.
+template <GemmPlan plan>
+using Sum = Select<plan.kind.integer(), i32, f32>;
+template <GemmPlan plan>
+using Finished = Select<plan.kind.d == DType::i32, i32, f32>;
+
+// Where a fragment's corner lies in D.
+struct Corner {
+  u32 m, n, matrix;
+};
+
+template <class T>
+WM_DEVICE const T* elements_at(u64 address) {
+  return reinterpret_cast<const T*>(address);
+}
+
+// The values that `columns` columns of sums from `first` on become: scales, residual, biases, the activation. `corner`
+// is where the first of them lies in D; `amax` collects magnitudes.
+template <GemmPlan plan, class Function, int columns>
+WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, Sum<plan>>& sums, int first,
+                                                   const GemmArguments& args, Corner corner, f32& amax) {
+  constexpr EpilogueFacts facts = plan.kind.epilogue;
+  using Out = Fragment<columns, Finished<plan>>;
+  Out out;
+  if constexpr (plan.kind.d == DType::i32) {
+#pragma unroll
+    for (int i = 0; i < Out::count; ++i) out.value[i] = sums.value[first / 2 + i];
+  } else {
+    using Bias = Element<facts.bias>;
+    using C = Element<facts.c>;
+    f32 row_factor[2], row_term[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 m = corner.m + Out::row(half * 2);
+      row_factor[half] = facts.alpha ? args.alpha : 1.f;
+      row_term[half] = 0.f;
+      if (m < args.m) {
+        if constexpr (facts.row_scale) row_factor[half] *= elements_at<f32>(args.row_scale)[m * args.row_scale_stride];
+        if constexpr (facts.row_bias) row_term[half] = to_float(elements_at<Bias>(args.row_bias)[m]);
+      }
+    }
+    const f32 d_scale = facts.d_scale ? *elements_at<f32>(args.d_scale) : 1.f;
+#pragma unroll
+    for (int column = 0; column < Out::count; column += 4) {
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        const u32 n = corner.n + Out::column(column + side);
+        f32 column_factor = 1.f, column_term = 0.f;
+        if (n < args.n) {
+          if constexpr (facts.column_scale)
+            column_factor = elements_at<f32>(args.column_scale)[n * args.column_scale_stride];
+          if constexpr (facts.column_bias) column_term = to_float(elements_at<Bias>(args.column_bias)[n]);
+        }
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int i = column + half * 2 + side;
+          const u32 m = corner.m + Out::row(i);
+          const bool inside = m < args.m && n < args.n;
+          f32 x = f32(sums.value[first / 2 + i]);
+          if constexpr (facts.alpha || facts.row_scale) x *= row_factor[half];
+          if constexpr (facts.column_scale) x *= column_factor;
+          if constexpr (facts.residual)
+            if (inside)
+              x += args.beta *
+                   to_float(elements_at<C>(args.c_at.base)[corner.matrix * args.c_at.matrix_stride +
+                                                           m * args.c_at.row_stride + n * args.c_at.column_stride]);
+          if constexpr (facts.row_bias) x += row_term[half];
+          if constexpr (facts.column_bias) x += column_term;
+          x = Function::of(x);
+          if constexpr (facts.amax) amax = inside ? fmaxf(amax, fabsf(x)) : amax;
+          if constexpr (facts.d_scale) x *= d_scale;
+          out.value[i] = x;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+// One value for all blocks: magnitudes are not negative, so their bits compare like numbers.
+WM_DEVICE void collect_amax(f32 amax, u64 address) {
+  const u32 most = __reduce_max_sync(0xffffffffu, __float_as_uint(amax));
+  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<u32*>(address), most);
+}
+
+// A part of a tile on its way out: rows of D, or where its columns are contiguous, columns.
+template <GemmPlan plan>
+using Strip = SharedTile<Element<plan.kind.d>, plan.kind.d_columns ? plan.strip_columns() : 64,
+                         GemmPlan::row_bytes / plan.d_bytes()>;
+
+// A multiply group's way out: strips in shared memory that the copy engine stores while the next are made.
+template <GemmPlan plan, class Function>
+class StripWriter {
+ public:
+  using Shared = Strip<plan>[GemmPlan::out_buffers];
+  WM_DEVICE StripWriter(Shared& strips, u32 group)
+      : strips_(strips), barrier_(u32(NamedBarrier::first_multiply_group) + group) {}
+
+  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const GemmArguments& args, Corner corner,
+                       f32& amax) {
+    constexpr int columns = plan.strip_columns();
+#pragma unroll
+    for (int i = 0; i + 1 < plan.strips(); ++i)
+      write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
+    write_strip<plan.last_strip_columns()>(sums, (plan.strips() - 1) * columns, args.d_last, args, corner, amax);
+  }
+  // Shared memory lives until its last store is done.
+  WM_DEVICE void end() const { bulk::wait_group<0>(); }
+
+ private:
+  // Into shared memory, swizzled, then one store by the copy engine.
+  template <int columns>
+  WM_DEVICE void write_strip(const Fragment<plan.tile.n, Sum<plan>>& sums, int first, const TensorMap& map,
+                             const GemmArguments& args, Corner corner, f32& amax) {
+    corner.n += first;
+    if (corner.m >= args.m || corner.n >= args.n) return;
+    const bool issuer = thread_of_warpgroup() == 0;
+    auto& strip = strips_[buffer_];
+    buffer_ ^= 1;
+    // The store that last used this buffer has read it: only its issuer can know.
+    if (issuer) bulk::wait_group_read<GemmPlan::out_buffers - 1>();
+    barrier::sync(barrier_, warpgroup_threads);
+    const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
+    if constexpr (plan.kind.d_columns)
+      store_columns(strip, values);
+    else
+      store_rows(strip, values);
+    fence::proxy_async_shared();
+    barrier::sync(barrier_, warpgroup_threads);
+    if (issuer) {
+      const i32 m = corner.m, n = corner.n, matrix = corner.matrix;
+      if constexpr (plan.kind.d_columns)
+        tma::store(map, {m, n, matrix}, strip.from_row(0));
+      else
+        tma::store(map, {n, m, matrix}, strip.from_row(0));
+      bulk::commit_group();
+    }
+  }
+
+  Shared& strips_;
+  u32 barrier_;
+  u32 buffer_ = 0;
+};
+
+// Straight from the registers, each element by itself: for a D that the copy engine cannot address, or whose rows end
+// inside 16 bytes, which it would overwrite.
+struct NoStrips {};
+template <GemmPlan plan, class Function>
+class ElementWriter {
+ public:
+  using Shared = NoStrips;
+  WM_DEVICE ElementWriter(Shared&, u32) {}
+  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const GemmArguments& args, Corner corner,
+                       f32& amax) {
+    using Out = Element<plan.kind.d>;
+    constexpr int columns = 16;  // at a time
+    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + corner.matrix * args.d_at.matrix_stride;
+#pragma unroll
+    for (int first = 0; first < plan.tile.n; first += columns) {
+      const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
+#pragma unroll
+      for (int i = 0; i < values.count; ++i) {
+        const u32 m = corner.m + values.row(i), n = corner.n + values.column(i);
+        if (m < args.m && n < args.n)
+          d[m * args.d_at.row_stride + n * args.d_at.column_stride] = round_to<Out>(values.value[i]);
+      }
+      corner.n += columns;
+      asm volatile("" ::: "memory");  // the next loads come after these stores: fewer registers
+    }
+  }
+  WM_DEVICE void end() const {}
+};
+
+template <GemmPlan plan, class Function>
+using Writer = Select<plan.kind.store_by_threads, ElementWriter<plan, Function>, StripWriter<plan, Function>>;
+
+}  // namespace wm

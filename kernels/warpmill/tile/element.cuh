@@ -1,0 +1,73 @@
+// From DType to the type of an element, and between floats and elements.
+#pragma once
+
+#include "warpmill/types.cuh"
+
+namespace wm {
+
+namespace detail {
+template <DType dtype>
+struct ElementOf;
+template <>
+struct ElementOf<DType::u8> { using type = u8; };
+template <>
+struct ElementOf<DType::i8> { using type = i8; };
+template <>
+struct ElementOf<DType::i32> { using type = i32; };
+template <>
+struct ElementOf<DType::f16> { using type = f16; };
+template <>
+struct ElementOf<DType::bf16> { using type = bf16; };
+template <>
+struct ElementOf<DType::f32> { using type = f32; };
+template <>
+struct ElementOf<DType::tf32> { using type = tf32; };
+template <>
+struct ElementOf<DType::e4m3> { using type = e4m3; };
+template <>
+struct ElementOf<DType::e5m2> { using type = e5m2; };
+}  // namespace detail
+
+template <DType dtype>
+using Element = typename detail::ElementOf<dtype>::type;
+
+// Two floats as a pair of smaller ones, the first in the low half; 8-bit floats saturate.
+template <class T>
+WM_DEVICE auto pack(f32 low, f32 high) {
+  static_assert(one_of<T, bf16, f16, e4m3, e5m2>, "pairs are made of bf16, f16, e4m3 and e5m2");
+  if constexpr (one_of<T, bf16, f16>) {
+    u32 pair;
+    if constexpr (same<T, bf16>) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    if constexpr (same<T, f16>) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+  } else {
+    u16 pair;
+    if constexpr (same<T, e4m3>) asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+    if constexpr (same<T, e5m2>) asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+    return pair;
+  }
+}
+
+// One value as an element.
+template <class T>
+WM_DEVICE T round_to(f32 value) {
+  if constexpr (same<T, f32>)
+    return value;
+  else
+    return T::from_bits(pack<T>(value, 0.f));
+}
+template <class T>
+WM_DEVICE T round_to(i32 value) {
+  static_assert(same<T, i32>, "integer sums stay integers");
+  return value;
+}
+
+WM_DEVICE f32 to_float(f32 value) { return value; }
+WM_DEVICE f32 to_float(bf16 value) { return __uint_as_float(u32(value.bits) << 16); }
+WM_DEVICE f32 to_float(f16 value) {
+  f32 result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
+}
+
+}  // namespace wm

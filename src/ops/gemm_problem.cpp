@@ -1,0 +1,255 @@
+// Checks of a GEMM request, and what follows from its types, strides and addresses for the kernel's kind.
+#include "ops/gemm_problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "warpmill/error.hpp"
+
+namespace wm::ops {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, "gemm refused: " + why); }
+
+bool one_of(DType dtype, std::initializer_list<DType> list) {
+  return std::find(list.begin(), list.end(), dtype) != list.end();
+}
+
+void check_device(const View& view, std::string_view name, const Stream& stream) {
+  if (!(view.device == stream.device()))
+    refuse(fmt::format("{} lies on {} and the stream belongs to {}", name, view.device.info().id,
+                       stream.device().info().id));
+}
+
+std::string sizes(const View& view) { return fmt::format("{}", fmt::join(view.shape, " x ")); }
+
+void check_types(const GemmRequest& request) {
+  const DType a = request.a.dtype, b = request.b.dtype, d = request.d.dtype;
+  const bool small = one_of(a, {DType::e4m3, DType::e5m2}) && one_of(b, {DType::e4m3, DType::e5m2});
+  if (!small && !(a == b && one_of(a, {DType::bf16, DType::f16, DType::f32, DType::tf32, DType::i8})))
+    refuse(
+        fmt::format("a holds {} and b holds {}; they are both bf16, both f16, both f32 (or tf32), both i8, or each e4m3 "
+                    "or e5m2",
+                    name_of(a), name_of(b)));
+  if (!one_of(d, {DType::bf16, DType::f16, DType::f32, DType::e4m3}) && !(d == DType::i32 && a == DType::i8))
+    refuse(fmt::format("d holds {}; it is bf16, f16, f32 or e4m3, or with i8 operands i32", name_of(d)));
+  if (request.promote && !small)
+    refuse("promote is for e4m3 and e5m2; other types have full sums already");
+}
+
+// Element i of a dimension lies at i * stride; with one element the stride says nothing and is taken as `otherwise`.
+Matrix matrix_of(const View& view, bool rows_first) {
+  const std::size_t rank = view.shape.size();
+  const auto stride = [&](std::size_t dimension) { return view.shape[dimension] > 1 ? view.strides[dimension] : 0; };
+  Matrix matrix{view.address, stride(rank - 2), stride(rank - 1), rank == 3 ? stride(0) : 0};
+  if (!rows_first) std::swap(matrix.row_stride, matrix.column_stride);
+  return matrix;
+}
+
+// Along which dimension elements lie side by side. A dimension of one element has stride 0 here and may pass for either.
+bool contiguous(std::int64_t stride, std::int64_t size) { return stride == 1 || size <= 1; }
+
+struct Operand {
+  std::string_view name;
+  Matrix& matrix;
+  std::int64_t rows, columns, batch;
+  int bytes;  // an element
+
+  // What the copy engine asks of rows with `stride` elements from one to the next.
+  bool engine_reads(std::int64_t stride, std::int64_t contiguous_size) const {
+    const std::int64_t pitch = stride * bytes, apart = matrix.matrix_stride * bytes;
+    // A stride of 0 over several rows is no place for the engine.
+    return matrix.address % 16 == 0 && (pitch > 0 || std::min(rows, columns) <= 1) && pitch % 16 == 0 && apart % 16 == 0 && pitch < (std::int64_t{1} << 40) &&
+           apart < (std::int64_t{1} << 40) && contiguous_size > 0 && rows > 0;
+  }
+  // The largest copy that every row starts at a multiple of.
+  Producer copies() const {
+    const std::int64_t grain = std::gcd(std::gcd(static_cast<std::int64_t>(matrix.address % 16), matrix.row_stride * bytes),
+                                        matrix.matrix_stride * bytes);
+    return grain % 16 == 0  ? Producer::copies16
+           : grain % 8 == 0 ? Producer::copies8
+           : grain % 4 == 0 ? Producer::copies4
+                            : Producer::elements;
+  }
+};
+
+// How A or B comes: its major-ness, whether the engine can bring it, and else how threads do.
+struct Arrival {
+  Major major = Major::k;
+  bool by_engine = false;
+  Producer by_threads = Producer::elements;
+};
+
+Arrival arrival_of(const Operand& x) {
+  Arrival arrival;
+  if (contiguous(x.matrix.column_stride, x.columns)) {
+    arrival.by_engine = x.engine_reads(x.matrix.row_stride, x.columns);
+    arrival.by_threads = x.copies();
+  } else if (contiguous(x.matrix.row_stride, x.rows)) {
+    arrival.major = Major::mn;
+    arrival.by_engine = x.bytes == 2 && x.engine_reads(x.matrix.column_stride, x.rows);
+  }
+  return arrival;
+}
+
+// Whether an element of `x` may be one of `d`. Two parts of one larger matrix (the same pitch) may lie side by side:
+// then their columns decide, else the ranges of addresses.
+bool overlap(const View& d, const View& x) {
+  const std::uint64_t d_end = d.address + d.span_bytes(), x_end = x.address + x.span_bytes();
+  if (d.elements() == 0 || x.elements() == 0 || d.address >= x_end || x.address >= d_end) return false;
+  if (d.shape.size() != 2) return true;
+  const int along = d.strides[1] == 1 ? 1 : 0;  // the contiguous dimension
+  if (d.strides[along] != 1) return true;
+  const int x_along = x.strides[1] == 1 ? 1 : 0;
+  const auto pitch = static_cast<std::uint64_t>(d.strides[1 - along]) * size_of(d.dtype);
+  if (x.strides[x_along] != 1 || pitch == 0 ||
+      pitch != static_cast<std::uint64_t>(x.strides[1 - x_along]) * size_of(x.dtype))
+    return true;
+  const std::uint64_t apart = (pitch + d.address % pitch - x.address % pitch) % pitch;  // from x's column 0 to d's
+  return apart < static_cast<std::uint64_t>(x.shape[x_along]) * size_of(x.dtype) ||
+         apart + static_cast<std::uint64_t>(d.shape[along]) * size_of(d.dtype) > pitch;
+}
+
+Vector vector_of(const View& view, std::string_view name, std::int64_t size, bool one_for_all,
+                 std::initializer_list<DType> types, const Stream& stream) {
+  check_device(view, name, stream);
+  if (!one_of(view.dtype, types)) {
+    std::string list;
+    for (const DType type : types) list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(type));
+    refuse(fmt::format("{} holds {}; it may hold {}", name, name_of(view.dtype), list));
+  }
+  const std::int64_t elements = view.elements();
+  const bool single = one_for_all && elements == 1;
+  if (!single && (view.shape.size() != 1 || elements != size))
+    refuse(fmt::format("{} has {} elements (shape {}); it must have {}{}", name, elements, sizes(view), size,
+                       one_for_all && size != 1 ? ", or one for all" : ""));
+  if (!single && elements > 1 && view.strides[0] != 1)
+    refuse(fmt::format("{} has a stride of {}; its elements must lie side by side", name, view.strides[0]));
+  return {view.address, single ? 0 : 1};
+}
+
+void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const Stream& stream) {
+  EpilogueFacts& facts = p.kind.epilogue;
+  const auto scale = [&](const std::optional<View>& view, std::string_view name, std::int64_t size, bool& fact,
+                         Vector& vector) {
+    if (!view) return;
+    fact = true;
+    vector = vector_of(*view, name, size, true, {DType::f32}, stream);
+  };
+  scale(e.row_scale, "row_scale", p.m, facts.row_scale, p.row_scale);
+  scale(e.column_scale, "column_scale", p.n, facts.column_scale, p.column_scale);
+  scale(e.d_scale, "d_scale", 1, facts.d_scale, p.d_scale);
+  scale(e.amax, "amax", 1, facts.amax, p.amax);
+  const auto bias = [&](const std::optional<View>& view, std::string_view name, std::int64_t size, bool& fact,
+                        Vector& vector) {
+    if (!view) return;
+    if ((facts.row_bias || facts.column_bias) && facts.bias != view->dtype)
+      refuse("row_bias and column_bias must hold the same type");
+    fact = true;
+    facts.bias = view->dtype;
+    vector = vector_of(*view, name, size, false, {DType::f32, DType::bf16, DType::f16}, stream);
+  };
+  bias(e.row_bias, "row_bias", p.m, facts.row_bias, p.row_bias);
+  bias(e.column_bias, "column_bias", p.n, facts.column_bias, p.column_bias);
+  facts.alpha = e.alpha != 1;
+  p.alpha = e.alpha;
+  if (e.beta != 0 && !e.c) refuse(fmt::format("beta is {} and there is no c", e.beta));
+  if (e.c && e.beta != 0) {  // beta of 0 does not read c, not even its NaNs
+    check_device(*e.c, "c", stream);
+    if (!one_of(e.c->dtype, {DType::f32, DType::bf16, DType::f16}))
+      refuse(fmt::format("c holds {}; it may hold f32, bf16, f16", name_of(e.c->dtype)));
+    if (e.c->shape != d.shape) refuse(fmt::format("c is {} and d is {}", sizes(*e.c), sizes(d)));
+    const bool is_d = e.c->address == d.address && e.c->strides == d.strides && e.c->dtype == d.dtype;
+    if (!is_d && overlap(d, *e.c)) refuse("c overlaps d without being d itself: its elements would change on the way");
+    facts.residual = true;
+    facts.c = e.c->dtype;
+    p.beta = e.beta;
+    p.c = matrix_of(*e.c, true);
+  }
+  facts.activation = e.activation;
+  if ((e.activation == Activation::expression) != !e.expression.empty())
+    refuse("an expression and Activation::expression go together");
+  p.expression = e.expression;
+  if (d.dtype == DType::i32 && !facts.none())
+    refuse("integer results have no epilogue: take d as f32, bf16, f16 or e4m3, or leave alpha, beta, scales, biases "
+           "and the activation out");
+}
+
+}  // namespace
+
+GemmProblem GemmProblem::transposed() const {
+  GemmProblem p = *this;
+  p.kind = kind.transposed();
+  p.m = n, p.n = m;
+  p.a = b, p.b = a;
+  std::swap(p.d.row_stride, p.d.column_stride);
+  std::swap(p.c.row_stride, p.c.column_stride);
+  p.row_scale = column_scale, p.column_scale = row_scale;
+  p.row_bias = column_bias, p.column_bias = row_bias;
+  return p;
+}
+
+GemmProblem understand(const Stream& stream, const GemmRequest& request) {
+  const View &a = request.a, &b = request.b, &d = request.d;
+  const std::array<std::pair<const View*, std::string_view>, 3> operands{{{&a, "a"}, {&b, "b"}, {&d, "d"}}};
+  const std::size_t rank = d.shape.size();
+  for (const auto& [view, name] : operands) {
+    check_device(*view, name, stream);
+    if (view->shape.size() != rank || (rank != 2 && rank != 3))
+      refuse(fmt::format("{} has {} dimensions; all three operands have 2, or 3 for a batch", name, view->shape.size()));
+  }
+  check_types(request);
+  GemmProblem p;
+  p.m = a.shape[rank - 2], p.k = a.shape[rank - 1], p.n = b.shape[rank - 1];
+  p.batch = rank == 3 ? d.shape[0] : 1;
+  if (b.shape[rank - 2] != p.k || d.shape[rank - 2] != p.m || d.shape[rank - 1] != p.n)
+    refuse(fmt::format("the shapes do not fit: a is {}, b is {}, d is {}; they must be m x k, k x n, m x n", sizes(a),
+                       sizes(b), sizes(d)));
+  if (rank == 3 && (a.shape[0] != p.batch || b.shape[0] != p.batch))
+    refuse(fmt::format("the batches differ: a is {}, b is {}, d is {}; repeat an operand with a stride of 0", sizes(a),
+                       sizes(b), sizes(d)));
+  for (const std::int64_t size : {p.m, p.n, p.k, p.batch})
+    if (size > 0x7fffffff) refuse(fmt::format("a dimension of {} is beyond 32-bit coordinates", size));
+
+  p.a = matrix_of(a, true);
+  p.b = matrix_of(b, false);
+  p.d = matrix_of(d, true);
+  GemmKind& kind = p.kind;
+  kind.a = a.dtype, kind.b = b.dtype, kind.d = d.dtype;
+  kind.promote = request.promote;
+
+  const int bytes = static_cast<int>(size_of(a.dtype));
+  const Arrival of_a = arrival_of({"a", p.a, p.m, p.k, p.batch, bytes});
+  const Arrival of_b = arrival_of({"b", p.b, p.n, p.k, p.batch, bytes});
+  kind.a_major = of_a.major, kind.b_major = of_b.major;
+  // Both by the engine or both by threads: one ring, one kind of arrival. An empty k has nothing to map.
+  if (!of_a.by_engine || !of_b.by_engine || p.k == 0) {
+    kind.a_producer = p.k == 0 ? Producer::elements : of_a.by_threads;
+    kind.b_producer = p.k == 0 ? Producer::elements : of_b.by_threads;
+  }
+
+  const auto broken = [&](std::int64_t inner, std::int64_t outer, std::int64_t inner_size) {
+    return outer != 0 && outer < (inner_size - 1) * inner + 1;
+  };
+  const bool rows = contiguous(p.d.column_stride, p.n), columns = !rows && contiguous(p.d.row_stride, p.m);
+  if ((p.m > 1 && p.d.row_stride == 0) || (p.n > 1 && p.d.column_stride == 0) ||
+      (p.batch > 1 && p.d.matrix_stride == 0) ||
+      (p.d.row_stride >= p.d.column_stride ? broken(p.d.column_stride, p.d.row_stride, p.n)
+                                           : broken(p.d.row_stride, p.d.column_stride, p.m)))
+    refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
+  kind.d_columns = columns;
+  const Operand out{"d", p.d, p.m, p.n, p.batch, static_cast<int>(size_of(d.dtype))};
+  const std::int64_t inner = columns ? p.m : p.n;
+  // The engine stores whole 16-byte chunks: a line that ends inside one would take its neighbour along.
+  kind.store_by_threads = !(rows || columns) || (columns && out.bytes != 2) || inner * out.bytes % 16 != 0 ||
+                          !out.engine_reads(columns ? p.d.column_stride : p.d.row_stride, inner);
+
+  if (overlap(d, a) || overlap(d, b)) refuse("d overlaps a or b; the product cannot be made in place");
+  add_epilogue(p, request.epilogue, d, stream);
+  return p;
+}
+
+}  // namespace wm::ops

@@ -1,0 +1,82 @@
+// Plans as text.
+#include "plan/gemm_plan_text.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "warpmill/error.hpp"
+
+namespace wm::plan {
+namespace {
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc() && end == text.data() + text.size() && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+struct Numbers {
+  int first, second;
+};
+std::optional<Numbers> pair(std::string_view text) {
+  const std::size_t x = text.find('x');
+  if (x == std::string_view::npos) return std::nullopt;
+  const auto first = number(text.substr(0, x)), second = number(text.substr(x + 1));
+  return first && second ? std::optional(Numbers{*first, *second}) : std::nullopt;
+}
+
+}  // namespace
+
+std::string text_of(const GemmPlan& p) {
+  std::string text = fmt::format("{}x{} s{} c{}x{}", p.tile.m, p.tile.n, p.stages, p.cluster.m, p.cluster.n);
+  if (p.multiply_groups != 2) text += fmt::format(" g{}", p.multiply_groups);
+  if (p.pipelining == Pipelining::pingpong) text += " pingpong";
+  if (p.pipelining == Pipelining::multistage) text += " multistage";
+  if (p.split) text += " split";
+  if (p.exchange) text += " exchange";
+  return text;
+}
+
+GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
+  GemmPlan plan{.tile = {0, 0}, .stages = 0, .cluster = {1, 1}};
+  const std::string_view whole = text;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text = space == std::string_view::npos ? "" : text.substr(space + 1);
+    if (word.empty()) continue;
+    const auto tile = pair(word), cluster = word[0] == 'c' ? pair(word.substr(1)) : std::nullopt;
+    const auto count = number(word.substr(1));
+    if (tile) {
+      plan.tile = {tile->first, tile->second};
+    } else if (cluster) {
+      plan.cluster = {cluster->first, cluster->second};
+    } else if (word[0] == 's' && count) {
+      plan.stages = *count;
+    } else if (word[0] == 'g' && count) {
+      plan.multiply_groups = *count;
+    } else if (word == "pingpong") {
+      plan.pipelining = Pipelining::pingpong;
+    } else if (word == "multistage") {
+      plan.pipelining = Pipelining::multistage;
+    } else if (word == "split") {
+      plan.split = true;
+    } else if (word == "exchange") {
+      plan.exchange = true;
+    } else {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
+                              "multistage, split or exchange after it (in '{}')",
+                              word, whole));
+    }
+  }
+  if (plan.tile.m == 0)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the plan '{}' has no tile; write it like '128x256 s4 c2x1'", whole));
+  plan.kind = plan.exchange ? kind.transposed() : kind;
+  return plan.stages == 0 ? plan.with_most_stages() : plan;
+}
+
+}  // namespace wm::plan
