@@ -63,9 +63,9 @@ class Backend {
   virtual void* create_stream() = 0;
   virtual void destroy_stream(void* stream) noexcept = 0;
   virtual void check_stream(void* stream) = 0;  // throws where a caller's stream is not one of this device
-  // A number that no other stream of the device has, or will have after this one is destroyed. Streams that never run
-  // at the same time may have the same.
-  virtual std::uint64_t stream_number(void* stream) = 0;
+  // A number that no other stream of the device has, or will have after this one is destroyed; nothing while the stream
+  // is captured. Streams that never run at the same time may have the same.
+  virtual std::optional<std::uint64_t> stream_number(void* stream) = 0;
   virtual void synchronize_stream(void* stream) = 0;
   virtual void synchronize() = 0;
   virtual void* create_event() = 0;

@@ -69,9 +69,9 @@ WM_DEVICE Stage next_stage(GemmRing<plan>& ring) {
 
 // `steps` stages (one at least) for one tile. The stage before the current one is let go as soon as its products are
 // done, so one group of products is always queued behind the running one.
-template <GemmPlan plan>
+template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row, GemmShared<plan>& shared,
-                        const GemmPlace<plan>& place) {
+                        const GemmPlace<plan>& place, HandOver hand_over) {
   Stage previous{0, SharedAddress(0u), SharedAddress(0u)};
   for (u32 step = 0; step < steps; ++step) {
     const Stage stage = next_stage<plan>(ring);
@@ -80,18 +80,20 @@ WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u
     if (step > 0) release<plan>(ring, previous, place);
     previous = stage;
   }
+  hand_over();
   wait_for<0>(sums);
   release<plan>(ring, previous, place);
 }
 
 // The same for 8-bit floats whose sums must keep full precision: the tensor cores add 128 products, ordinary additions
 // the rest. The other group's products run meanwhile.
-template <GemmPlan plan>
+template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row,
-                                 GemmShared<plan>& shared, const GemmPlace<plan>& place) {
+                                 GemmShared<plan>& shared, const GemmPlace<plan>& place, HandOver hand_over) {
   sums.clear();
   for (u32 step = 0; step < steps; ++step) {
     const Stage stage = next_stage<plan>(ring);
+    if (step + 1 == steps) hand_over();
     GemmSums<plan> products;
     multiply_stage<plan>(products, stage.index, first_row, shared, false);
     wait_for<0>(products);
@@ -103,27 +105,43 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
   }
 }
 
+// Ping-pong: whose turn it is to take stages. A wait for a stage tells only odd rounds of the ring from even ones, so a
+// group must not begin to wait before the other has waited for all of its own.
+struct Turn {
+  u32 group;
+  WM_DEVICE void take() const { barrier::sync(id(group), 2 * warpgroup_threads); }
+  WM_DEVICE void hand_over() const { barrier::arrive(id(1 - group), 2 * warpgroup_threads); }
+
+ private:
+  static WM_DEVICE u32 id(u32 group) { return u32(NamedBarrier::first_turn) + group; }
+};
+
 template <GemmPlan plan, class Function>
 WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& shared, const GemmPlace<plan>& place,
                               u32 group) {
   constexpr bool pingpong = plan.pipelining == Pipelining::pingpong;
   const u32 first_row = pingpong ? 0 : group * plan.group_rows();
+  const Turn turn{group};
   GemmRing<plan> ring(shared.ring);
   Writer<plan, Function> writer(shared.out[group], group);
   PieceWalk walk(args.work, place.cluster_number);
-  u32 turn = 0;
-  for (Piece piece; walk.next(piece);) {
-    if constexpr (pingpong) {
-      if (turn++ % 2 != group) {
-        ring.skip(piece.steps);
-        continue;
-      }
+  Piece piece{}, following{};
+  bool more = walk.next(piece);
+  for (u32 number = 0; more; ++number, piece = following) {
+    more = walk.next(following);
+    if (pingpong && number % 2 != group) {
+      ring.skip(piece.steps);
+      continue;
     }
+    if (pingpong && number > 0) turn.take();
+    const auto hand_over = [&] {
+      if (pingpong && more) turn.hand_over();
+    };
     GemmSums<plan> sums;
     if constexpr (plan.kind.promote)
-      multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, place);
+      multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
     else
-      multiply<plan>(sums, ring, piece.steps, first_row, shared, place);
+      multiply<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
     if constexpr (plan.split) {
       const Partials<plan, GemmSums<plan>> partials(args, place.rank, group);
       if (piece.first_step > 0) {

@@ -138,11 +138,12 @@ void CudaDevice::check_stream(void* stream) {
                             "device's primary one",
                             stream, info_.id));
 }
-std::uint64_t CudaDevice::stream_number(void* stream) {
+std::optional<std::uint64_t> CudaDevice::stream_number(void* stream) {
   const Current current(*this);
   unsigned long long number = 0;
-  check(driver_.stream_number(as_stream(stream), &number),
-        [&] { return fmt::format("asking for the number of a stream of {}", info_.id); });
+  const CUresult result = driver_.stream_number(as_stream(stream), &number);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return std::nullopt;
+  check(result, [&] { return fmt::format("asking for the number of a stream of {}", info_.id); });
   return number;
 }
 void CudaDevice::synchronize_stream(void* stream) {

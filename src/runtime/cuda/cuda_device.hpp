@@ -22,7 +22,7 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   void free(std::uint64_t address) noexcept override;
   void* create_stream() override;
   void destroy_stream(void* stream) noexcept override;
-  std::uint64_t stream_number(void* stream) override;
+  std::optional<std::uint64_t> stream_number(void* stream) override;
   void check_stream(void* stream) override;
   void synchronize_stream(void* stream) override;
   void synchronize() override;

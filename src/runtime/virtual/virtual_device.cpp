@@ -93,7 +93,7 @@ class VirtualDevice final : public Backend {
 
   void* create_stream() override { return nullptr; }
   void destroy_stream(void*) noexcept override {}
-  std::uint64_t stream_number(void*) override { return 0; }  // one launch runs at a time
+  std::optional<std::uint64_t> stream_number(void*) override { return 0; }  // one launch runs at a time
   void check_stream(void* stream) override {
     if (stream)
       throw Error(ErrorCode::invalid_argument,
