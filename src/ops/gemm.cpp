@@ -102,7 +102,8 @@ TensorMap map_lines(const Device& device, std::string_view name, DType dtype, co
                            .dims = {several ? batch : 1, rows, columns},
                            .strides = {several ? matrix.matrix_stride * bytes : line, line},
                            .swizzle = Swizzle::b128,
-                           .l2_promotion = L2Promotion::b256,
+                           // Not 256: rows that start inside a line would bring twice what is read (docs/gemm.md).
+                           .l2_promotion = L2Promotion::b128,
                            .box = {1, box_rows, box_columns}};
   try {
     return make_tensor_map(device, spec);

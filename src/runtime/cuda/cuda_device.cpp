@@ -140,10 +140,12 @@ void CudaDevice::check_stream(void* stream) {
 }
 std::optional<std::uint64_t> CudaDevice::stream_number(void* stream) {
   const Current current(*this);
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver_.stream_capturing(as_stream(stream), &capturing),
+        [&] { return fmt::format("asking whether a stream of {} is captured", info_.id); });
+  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return std::nullopt;  // to ask for the number would end the capture
   unsigned long long number = 0;
-  const CUresult result = driver_.stream_number(as_stream(stream), &number);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return std::nullopt;
-  check(result, [&] { return fmt::format("asking for the number of a stream of {}", info_.id); });
+  check(driver_.stream_number(as_stream(stream), &number), [&] { return fmt::format("asking for the number of a stream of {}", info_.id); });
   return number;
 }
 void CudaDevice::synchronize_stream(void* stream) {
