@@ -45,17 +45,18 @@ std::string_view function_of(Activation activation) {
 
 GemmSource gemm_source(const GemmPlan& plan, const std::string& activation) {
   const auto a = name_of(operand_type(plan.kind.a)), b = name_of(operand_type(plan.kind.b));
-  std::string text = fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n#include \"warpmill/gemm/sm90.cuh\"\n",
-                                 a == b ? std::string(a) : fmt::format("{}_{}", a, b));
+  const std::string_view kernel = plan.pipelining == Pipelining::multistage ? "sm90_multistage" : "sm90";
+  std::string text = fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n#include \"warpmill/gemm/{}.cuh\"\n",
+                                 a == b ? std::string(a) : fmt::format("{}_{}", a, b), kernel);
   if (plan.kind.epilogue.activation == Activation::expression)
     text += fmt::format(
         "namespace wm::activation {{\nstruct CallersOwn {{\n  static WM_DEVICE f32 of(f32 x) {{\n"
         "#line 1 \"activation\"\n    return {};\n  }}\n}};\n}}\n",
         activation);
   return {std::move(text),
-          fmt::format("wm::gemm_sm90<wm::GemmPlan{{.kind = {}, .pipelining = wm::Pipelining({}), .tile = {{{}, {}}}, "
+          fmt::format("wm::gemm_{}<wm::GemmPlan{{.kind = {}, .pipelining = wm::Pipelining({}), .tile = {{{}, {}}}, "
                       ".stages = {}, .cluster = {{{}, {}}}, .multiply_groups = {}, .split = {}}}, {}>",
-                      text_of(plan.kind), static_cast<int>(plan.pipelining), plan.tile.m, plan.tile.n, plan.stages,
+                      kernel, text_of(plan.kind), static_cast<int>(plan.pipelining), plan.tile.m, plan.tile.n, plan.stages,
                       plan.cluster.m, plan.cluster.n, plan.multiply_groups, plan.split,
                       function_of(plan.kind.epilogue.activation))};
 }

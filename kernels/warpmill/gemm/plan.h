@@ -193,8 +193,8 @@ struct GemmPlan {
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (cluster.m < 1 || cluster.n < 1 || cluster_size() > 4) return "a cluster has 1 to 4 blocks";
     if (!kind.by_tma() && cluster_size() > 1) return "only the copy engine brings data to a whole cluster";
-    if (pipelining == Pipelining::multistage && (cluster_size() > 1 || split || !kind.by_tma()))
-      return "the multistage kernel has no clusters, no split and no producer but the copy engine";
+    if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote || !kind.by_tma()))
+      return "the multistage kernel has no clusters, no promotion and no producer but the copy engine";
     if ((!spans(kind.a_major) && tile.m / cluster.n % 8) || (!spans(kind.b_major) && tile.n / cluster.m % 8))
       return "a block's share of a multicast tile must be a multiple of 8 rows: one swizzle atom";
     if ((kind.a_producer == Producer::tma) != (kind.b_producer == Producer::tma))

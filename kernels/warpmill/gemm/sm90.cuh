@@ -13,10 +13,7 @@
 // them, blocks side by side do so with A. m, n and k are arguments: what is compiled knows only the plan.
 #pragma once
 
-#include "warpmill/gemm/fixup.cuh"
 #include "warpmill/gemm/sm90_stage.cuh"
-#include "warpmill/gemm/thread_producer.cuh"
-#include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
 
@@ -32,16 +29,7 @@ WM_DEVICE void load_tiles(const GemmArguments& args, GemmShared<plan>& shared, c
     const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
     for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
       const Stage stage = ring.acquire();
-      if constexpr (plan.kind.by_tma()) {
-        load_stage<plan>(stage, args, shared, corner, step, place);
-      } else {
-        constexpr GemmKind kind = plan.kind;
-        const u32 k = step * plan.tile_k();
-        produce<kind.a_producer, kind.a_major>(shared.a[stage.index].rows, args.a_at, corner.matrix, corner.m, args.m, k,
-                                               args.k);
-        produce<kind.b_producer, kind.b_major>(shared.b[stage.index].rows, args.b_at, corner.matrix, corner.n, args.n, k,
-                                               args.k);
-      }
+      load_stage<plan>(stage, args, shared, corner, step, place);
       ring.commit(stage);
     }
   }
@@ -142,15 +130,7 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
       multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
     else
       multiply<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
-    if constexpr (plan.split) {
-      const Partials<plan, GemmSums<plan>> partials(args, place.rank, group);
-      if (piece.first_step > 0) {
-        partials.leave(sums, place.cluster_number);
-        continue;
-      }
-      partials.collect(sums, place.cluster_number, piece.steps);
-    }
-    store_sums<plan, Function>(sums, args, place.corner(args.work.tiles.tile(piece.tile)), first_row, writer);
+    finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
   }
   writer.end();
 }

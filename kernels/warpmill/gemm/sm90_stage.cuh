@@ -1,93 +1,10 @@
-// What the Hopper GEMM kernels have in common: a block's shared memory, its place in the cluster, and the work on one
-// stage: bring it, multiply it, and when all are done, store the tile.
+// The products of one stage with wgmma.
 #pragma once
 
-#include "warpmill/gemm/activation.cuh"
-#include "warpmill/gemm/epilogue.cuh"
-#include "warpmill/gemm/plan.h"
-#include "warpmill/pipeline/ring.cuh"
-#include "warpmill/pipeline/roles.cuh"
-#include "warpmill/ptx/cluster.cuh"
+#include "warpmill/gemm/block.cuh"
 #include "warpmill/ptx/wgmma.cuh"
-#include "warpmill/tile/operand_tile.cuh"
 
 namespace wm {
-
-// Threads that produce a stage transpose on the way: what wgmma finds is K-major.
-template <GemmPlan plan>
-inline constexpr Major a_major = plan.kind.by_tma() ? plan.kind.a_major : Major::k;
-template <GemmPlan plan>
-inline constexpr Major b_major = plan.kind.by_tma() ? plan.kind.b_major : Major::k;
-
-template <GemmPlan plan>
-struct GemmShared {
-  using A = Element<plan.kind.a>;
-  using B = Element<plan.kind.b>;
-  OperandTile<A, a_major<plan>, plan.tile.m> a[plan.stages];
-  OperandTile<B, b_major<plan>, plan.tile.n> b[plan.stages];
-  typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // the same for every function
-  RingBarriers<plan.stages> ring;
-};
-
-// Where a block stands in its cluster, and which tile is its.
-template <GemmPlan plan>
-struct GemmPlace {
-  u32 rank = plan.cluster_size() > 1 ? cluster::rank() : 0;
-  u32 cluster_number = blockIdx.x / plan.cluster_size();
-  u32 row = rank / plan.cluster.n, column = rank % plan.cluster.n;
-
-  // This block's corner of a cluster tile.
-  WM_DEVICE Corner corner(TileSchedule::Tile tile) const {
-    return {(tile.row * plan.cluster.m + row) * plan.tile.m, (tile.column * plan.cluster.n + column) * plan.tile.n,
-            tile.matrix};
-  }
-  // The blocks that use the same A (our row of the cluster) and the same B (our column), a bit a rank.
-  WM_DEVICE Sharing sharing_a() const {
-    return {column, u16(((1u << plan.cluster.n) - 1) << (row * plan.cluster.n))};
-  }
-  WM_DEVICE Sharing sharing_b() const {
-    u32 blocks = 0;
-    for (int i = 0; i < plan.cluster.m; ++i) blocks |= 1u << (i * plan.cluster.n);
-    return {row, u16(blocks << column)};
-  }
-};
-
-// Who brings the data, and how many arrivals free a stage: one from each multiply group that reads it, in every block
-// that our copies reach.
-template <GemmPlan plan>
-using GemmCourier =
-    Select<plan.kind.by_tma(), TmaCourier<plan.copied_bytes()>,
-           Select<plan.kind.a_producer == Producer::elements || plan.kind.b_producer == Producer::elements,
-                  StoreCourier<GemmPlan::group_threads>, CopyCourier<GemmPlan::group_threads>>>;
-template <GemmPlan plan>
-inline constexpr u32 stage_readers =
-    (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) * (plan.cluster.m + plan.cluster.n - 1);
-template <GemmPlan plan>
-using GemmRing = Ring<plan.stages, GemmCourier<plan>, stage_readers<plan>>;
-
-// A stage by the copy engine; one thread.
-template <GemmPlan plan>
-WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmShared<plan>& shared, Corner corner,
-                          u32 step, const GemmPlace<plan>& place) {
-  // An operand that all matrices of a batch share has one matrix in its map.
-  const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0, b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
-  shared.a[stage.index].template load<plan.cluster.n>(args.a, corner.m, step, a_matrix, stage.full, place.sharing_a());
-  shared.b[stage.index].template load<plan.cluster.m>(args.b, corner.n, step, b_matrix, stage.full, place.sharing_b());
-}
-
-// A multiply group's sums: a fragment for each 64 of its rows.
-template <GemmPlan plan>
-struct GemmSums {
-  static constexpr int blocks = plan.group_rows() / 64;
-  Fragment<plan.tile.n, Sum<plan>> block[blocks];
-
-  WM_DEVICE void clear() {
-#pragma unroll
-    for (auto& fragment : block)
-#pragma unroll
-      for (auto& value : fragment.value) value = 0;
-  }
-};
 
 // Queues the products of one stage: four steps of wgmma along k for each 64 rows.
 template <GemmPlan plan>
@@ -105,8 +22,8 @@ WM_DEVICE void multiply_stage(GemmSums<plan>& sums, u32 index, u32 first_row, Ge
     const auto a = a_tile.operand(first_row + block * 64);
 #pragma unroll
     for (u32 i = 0; i < 4; ++i)
-      wgmma::multiply<A, B, options>(sums.block[block].value, a + i * a_tile.k_step_bytes,
-                                     b + i * b_tile.k_step_bytes, accumulate || i > 0);
+      wgmma::multiply<A, B, options>(sums.block[block].value, a + i * a_tile.k_step_bytes, b + i * b_tile.k_step_bytes,
+                                     accumulate || i > 0);
   }
   wgmma::commit();
 }
@@ -116,19 +33,6 @@ WM_DEVICE void wait_for(GemmSums<plan>& sums) {
   wgmma::wait<pending>();
 #pragma unroll
   for (auto& fragment : sums.block) wgmma::pin(fragment.value);
-}
-
-// The sums of a whole tile, from `first_row` of it on, to D.
-template <GemmPlan plan, class Function>
-WM_DEVICE void store_sums(const GemmSums<plan>& sums, const GemmArguments& args, Corner corner, u32 first_row,
-                          Writer<plan, Function>& writer) {
-  f32 amax = 0.f;
-#pragma unroll
-  for (int block = 0; block < GemmSums<plan>::blocks; ++block) {
-    const Corner here{corner.m + first_row + block * 64, corner.n, corner.matrix};
-    writer.write(sums.block[block], args, here, amax);
-  }
-  if constexpr (plan.kind.epilogue.amax) collect_amax(amax, args.amax);
 }
 
 }  // namespace wm
