@@ -36,6 +36,11 @@ void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
       ->capture_default_str();
 }
 
+void add_types(CLI::App& command, std::string& operands, std::string& out) {
+  command.add_option("--dtype", operands, "of A and B: bf16, f16, tf32, e4m3, e5m2, i8")->capture_default_str();
+  command.add_option("--out-dtype", out, "of D: bf16, f16, f32, e4m3, i32; without it what goes with A and B");
+}
+
 constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
 
 int start(int count, char** arguments) {
@@ -83,6 +88,7 @@ int start(int count, char** arguments) {
   auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
   gemm_app->add_option("shape", gemm_command.shape, "MxNxK, for example 4096x4096x4096")->required();
   gemm_app->add_option("--device", gemm_command.device, device_help);
+  add_types(*gemm_app, gemm_command.dtype, gemm_command.out_dtype);
   gemm_app->add_option("--plan", gemm_command.plan,
                        "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1', and after them g1 (multiply "
                        "groups), pingpong, split, exchange");
@@ -94,6 +100,7 @@ int start(int count, char** arguments) {
   auto* plan_app = app.add_subcommand("plan", "show how plans are ranked")->require_subcommand(1);
   auto* plan_gemm_app = plan_app->add_subcommand("gemm", "the plans for one matrix product, with their arithmetic");
   plan_gemm_app->add_option("shape", plan_command.shape, "MxNxK")->required();
+  add_types(*plan_gemm_app, plan_command.dtype, plan_command.out_dtype);
   plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "of the chip")
       ->check(CLI::Range(1, 1024));
   plan_gemm_app->add_option("--show", plan_command.show, "how many plans")->check(CLI::Range(1, 1000));
@@ -106,8 +113,16 @@ int start(int count, char** arguments) {
   bench_gemm_app->add_option("shapes", bench_command.shapes, "MxNxK ...; without any, the project's table");
   bench_gemm_app->add_option("--device", bench_command.device, device_help);
   bench_gemm_app->add_option("--rounds", bench_command.rounds, "pairs of measurements")->check(CLI::Range(1, 1000));
-  bench_gemm_app->add_option("--plans", bench_command.plans, "how many of the ranking's plans to measure")
+  bench_gemm_app->add_option("--dtype", bench_command.dtypes, "of A and B: bf16,e4m3,f16,tf32,i8")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  bench_gemm_app
+      ->add_option("--plans", bench_command.plans, "how many plans a shape: the library's own, then by the ranking")
       ->check(CLI::Range(1, 1000));
+  bench_gemm_app
+      ->add_option("--plan", bench_command.by_hand, "a plan by hand to measure too; may be given several times")
+      ->allow_extra_args(false);
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");

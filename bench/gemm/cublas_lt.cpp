@@ -6,14 +6,34 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::bench {
 namespace {
 
 // Values of cublasLt.h, cublas_api.h and library_types.h.
-constexpr int r_32f = 0, r_16bf = 14, compute_32f = 68, transpose = 1;
-constexpr int descriptor_trans_a = 3, preference_workspace = 1;
+constexpr int r_32f = 0, r_16f = 2, r_8i = 3, r_32i = 10, r_16bf = 14, r_8f_e4m3 = 28, r_8f_e5m2 = 29;
+constexpr int compute_32f = 68, compute_32i = 72, compute_32f_fast_tf32 = 77, transpose = 1;
+constexpr int descriptor_trans_a = 3, descriptor_fast_accumulation = 25, preference_workspace = 1;
+constexpr int invalid_value = 7, not_supported = 15;
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::bf16: return r_16bf;
+    case DType::f16: return r_16f;
+    case DType::e4m3: return r_8f_e4m3;
+    case DType::e5m2: return r_8f_e5m2;
+    case DType::i8: return r_8i;
+    case DType::i32: return r_32i;
+    case DType::f32:
+    case DType::tf32: return r_32f;
+    default: throw Error(ErrorCode::unsupported, fmt::format("cuBLASLt has no products of {}", name_of(dtype)));
+  }
+}
+int compute_type_of(DType operands) {
+  return operands == DType::i8 ? compute_32i : size_of(operands) == 4 ? compute_32f_fast_tf32 : compute_32f;
+}
 
 struct Heuristic {
   std::array<std::uint64_t, 8> algorithm;
@@ -57,24 +77,32 @@ struct CublasLt::Library {
 
 class CublasLt::Product {
  public:
-  Product(Library& library, std::int64_t m, std::int64_t n, std::int64_t k) : library_(library) {
+  Product(Library& library, const Shape& shape) : integer(shape.d == DType::i32), library_(library) {
     const auto rows = [](std::int64_t size) { return static_cast<std::uint64_t>(size); };
+    const int operands = type_of(shape.operands), d = type_of(shape.d);
+    const auto [m, n, k] = std::array{shape.m, shape.n, shape.k};
     // cuBLAS is column-major: D^T[n,m] = B[n,k] A^T[k,m], and B is found transposed.
-    check(library.create_descriptor(&operation, compute_32f, r_32f), "cublasLtMatmulDescCreate");
+    check(library.create_descriptor(&operation, compute_type_of(shape.operands), integer ? r_32i : r_32f),
+          "cublasLtMatmulDescCreate");
     check(library.set_descriptor(operation, descriptor_trans_a, &transpose, sizeof(transpose)), "setting transA");
-    check(library.create_layout(&left, r_16bf, rows(k), rows(n), k), "cublasLtMatrixLayoutCreate");
-    check(library.create_layout(&right, r_16bf, rows(k), rows(m), k), "cublasLtMatrixLayoutCreate");
-    check(library.create_layout(&out, r_16bf, rows(n), rows(m), n), "cublasLtMatrixLayoutCreate");
+    if (operands == r_8f_e4m3 || operands == r_8f_e5m2) {
+      const std::int8_t fast = 1;
+      check(library.set_descriptor(operation, descriptor_fast_accumulation, &fast, sizeof(fast)),
+            "setting fast accumulation");
+    }
+    check(library.create_layout(&left, operands, rows(k), rows(n), k), "cublasLtMatrixLayoutCreate");
+    check(library.create_layout(&right, operands, rows(k), rows(m), k), "cublasLtMatrixLayoutCreate");
+    check(library.create_layout(&out, d, rows(n), rows(m), n), "cublasLtMatrixLayoutCreate");
     void* preference = nullptr;
     check(library.create_preference(&preference), "cublasLtMatmulPreferenceCreate");
     const std::size_t workspace = workspace_bytes;
     library.set_preference(preference, preference_workspace, &workspace, sizeof(workspace));
-    int found = 0;
+    int count = 0;
     const int status =
-        library.heuristic(library.handle, operation, left, right, out, out, preference, 1, &choice, &found);
+        library.heuristic(library.handle, operation, left, right, out, out, preference, 1, &choice, &count);
     library.destroy_preference(preference);
-    check(status, "cublasLtMatmulAlgoGetHeuristic");
-    if (found == 0) throw Error(ErrorCode::unsupported, fmt::format("cuBLASLt has no algorithm for {}x{}x{}", m, n, k));
+    if (status != not_supported && status != invalid_value) check(status, "cublasLtMatmulAlgoGetHeuristic");
+    found = status == 0 && count > 0;
   }
   ~Product() {
     for (void* layout : {left, right, out}) library_.destroy_layout(layout);
@@ -85,6 +113,8 @@ class CublasLt::Product {
 
   void *operation = nullptr, *left = nullptr, *right = nullptr, *out = nullptr;
   Heuristic choice{};
+  bool integer;  // alpha and beta too
+  bool found = false;
 
  private:
   Library& library_;
@@ -124,17 +154,22 @@ std::string CublasLt::version() const {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-std::shared_ptr<CublasLt::Product> CublasLt::prepare(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return std::make_shared<Product>(*library_, m, n, k);
+std::shared_ptr<CublasLt::Product> CublasLt::prepare(const Shape& shape) {
+  auto product = std::make_shared<Product>(*library_, shape);
+  return product->found ? product : nullptr;
 }
 
-void CublasLt::run(const Product& product, void* stream, std::uint64_t a, std::uint64_t b, std::uint64_t d,
-                   std::uint64_t workspace) {
+void CublasLt::run(const Product& product, void* stream, const GemmProblem& problem, const Buffer& workspace) {
   const float alpha = 1, beta = 0;
-  const auto pointer = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };
-  check(library_->matmul(library_->handle, product.operation, &alpha, pointer(b), product.left, pointer(a),
-                         product.right, &beta, pointer(d), product.out, pointer(d), product.out,
-                         &product.choice.algorithm, pointer(workspace), workspace_bytes, stream),
+  const std::int32_t integer_alpha = 1, integer_beta = 0;
+  const auto pointer = [](const Buffer& buffer) { return reinterpret_cast<void*>(buffer.address()); };
+  const auto factor = [&](const auto& integer, const auto& real) -> const void* {
+    return product.integer ? static_cast<const void*>(&integer) : &real;
+  };
+  check(library_->matmul(library_->handle, product.operation, factor(integer_alpha, alpha), pointer(problem.b),
+                         product.left, pointer(problem.a), product.right, factor(integer_beta, beta),
+                         pointer(problem.d), product.out, pointer(problem.d), product.out, &product.choice.algorithm,
+                         pointer(workspace), workspace_bytes, stream),
         "cublasLtMatmul");
 }
 

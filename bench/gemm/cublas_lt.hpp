@@ -1,14 +1,15 @@
 // cuBLASLt, opened at run time: the peer that GEMMs are measured against.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "gemm/gemm_problem.hpp"
+
 namespace wm::bench {
 
-// D[m,n] = A[m,k] B[n,k]^T in bf16, row-major and dense, by the first choice of cuBLASLt's heuristic with 32 MB of
-// workspace. Throws not_found, with what was tried, where there is no cuBLASLt.
+// GemmProblem's products by the first choice of cuBLASLt's heuristic with 32 MB of workspace; 8-bit floats with fast
+// accumulation. Throws not_found, with what was tried, where there is no cuBLASLt.
 class CublasLt {
  public:
   CublasLt();
@@ -19,10 +20,9 @@ class CublasLt {
   std::string version() const;
 
   class Product;
-  // Chosen once, run often. `workspace` is device memory of workspace_bytes.
-  std::shared_ptr<Product> prepare(std::int64_t m, std::int64_t n, std::int64_t k);
-  void run(const Product& product, void* stream, std::uint64_t a, std::uint64_t b, std::uint64_t d,
-           std::uint64_t workspace);
+  // Chosen once, run often; nothing where cuBLASLt does not serve the shape. `workspace` has workspace_bytes.
+  std::shared_ptr<Product> prepare(const Shape& shape);
+  void run(const Product& product, void* stream, const GemmProblem& problem, const Buffer& workspace);
   static constexpr std::size_t workspace_bytes = 32u << 20;
 
  private:

@@ -1,21 +1,19 @@
-// Rotated buffers beyond L2, graph replay, interleaved rounds, medians; every measured product is checked on samples.
+// Rotated operands, graph replay, interleaved rounds, medians; every measured product is checked on samples.
 #include "gemm/gemm_bench.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "gemm/cublas_lt.hpp"
-#include "gemm/graph.hpp"
+#include "gemm/rotation.hpp"
+#include "ops/gemm_problem.hpp"
+#include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_ranking.hpp"
-#include "warpmill/buffer.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::bench {
 namespace {
-
-constexpr std::size_t rotation_bytes = 400u << 20;  // several times the L2
 
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
@@ -28,75 +26,73 @@ class Measurement {
       : device_(device), stream_(device), workspace_(device, CublasLt::workspace_bytes) {}
 
   void measure(const Shape& shape, const GemmOptions& options, GemmTable& table) {
-    const int sets = std::clamp<int>(int(rotation_bytes / shape.bytes()) + 1, 2, 64);
-    std::vector<GemmProblem> operands;
-    for (int i = 0; i < sets; ++i) operands.emplace_back(stream_, shape, i);
-    const auto product = peer_.prepare(shape.m, shape.n, shape.k);
+    const Rotation rotation(stream_, shape);
+    const auto product = peer_.prepare(shape);
+    std::optional<Graph> peer;
+    if (product)
+      peer.emplace(rotation.record(
+          [&](const GemmProblem& problem) { peer_.run(*product, stream_.native(), problem, workspace_); }));
 
-    // Enough launches a replay that the clock's grain and the replay's own cost vanish.
-    const double expected = shape.flops() / 600e12 + 4e-6;
-    const int launches = std::max(sets, std::min(512, int(2e-3 / expected) / sets * sets));
-    const Graph peer(stream_, [&] {
-      for (int i = 0; i < launches; ++i) {
-        const auto& set = operands[i % sets];
-        peer_.run(*product, stream_.native(), set.a.address(), set.b.address(), set.d.address(), workspace_.address());
-      }
-    });
-    const auto ranking = plan::rank(GemmKind{}, {shape.m, shape.n, shape.k}, {.multiprocessors = device_.info().multiprocessors});
-    for (int rank = 0; rank < options.plans && rank < int(ranking.size()); ++rank) {
-      options.progress(fmt::format("{} x {} x {}, plan {} of {}", shape.m, shape.n, shape.k, rank + 1, options.plans));
-      table.rows.push_back(measure_plan(shape, operands, ranking[rank], rank, options, peer, launches));
-    }
+    const auto measure_plan = [&](std::optional<GemmPlan> plan) {
+      table.rows.push_back(measured(rotation, plan, options.rounds, peer));
+      const GemmRow& row = table.rows.back();
+      options.progress(fmt::format("{} x {} x {} {}: {}, {:.1f} us, ratio {:.3f}", shape.m, shape.n, shape.k,
+                                   name_of(shape.operands), plan::text_of(row.plan), row.ours_us, row.ratio));
+    };
+    const std::size_t first = table.rows.size();
+    const auto known = [&](const GemmPlan& plan) {
+      return std::any_of(table.rows.begin() + static_cast<std::ptrdiff_t>(first), table.rows.end(),
+                         [&](const GemmRow& row) { return row.plan == plan; });
+    };
+    measure_plan(std::nullopt);
+    const GemmKind kind = ops::understand(stream_, rotation.first().request()).kind;
+    for (const auto& estimate : plan::rank(kind, {shape.m, shape.n, shape.k}, rates()))
+      if (table.rows.size() - first < static_cast<std::size_t>(options.plans) && !known(estimate.plan))
+        measure_plan(estimate.plan);
+    for (const std::string& text : options.by_hand)
+      if (const GemmPlan plan = plan::plan_from_text(text, kind); !known(plan)) measure_plan(plan);
   }
 
   std::string peer_name() const { return "cuBLASLt " + peer_.version(); }
 
  private:
-  double replay_seconds(const Graph& graph, int launches) {
-    const Event start(device_), end(device_);
-    stream_.record(start);
-    graph.replay(stream_);
-    stream_.record(end);
-    end.synchronize();
-    return end.since(start) * 1e-3 / launches;
-  }
+  plan::ChipRates rates() const { return {.multiprocessors = device_.info().multiprocessors}; }
 
-  GemmRow measure_plan(const Shape& shape, const std::vector<GemmProblem>& operands, const plan::GemmEstimate& estimate,
-                       int rank, const GemmOptions& options, const Graph& peer, int launches) {
-    const GemmProblem& first = operands.front();
+  GemmRow measured(const Rotation& rotation, std::optional<GemmPlan> plan, int rounds,
+                   const std::optional<Graph>& peer) {
+    const GemmProblem& first = rotation.first();
+    const Shape& shape = first.shape;
     first.poison(stream_);
-    gemm(stream_, first.request(estimate.plan));
-    stream_.synchronize();
-    GemmRow row{.shape = shape, .plan = estimate.plan, .band = estimate.work.tiles.band, .rank = rank};
+    const GemmResult result = gemm(stream_, first.request(plan));
+    GemmRow row{.shape = shape, .plan = result.plan, .band = result.band, .path = result.path(), .chosen = !plan};
     row.error = first.sampled_error();
-    const Graph mine(stream_, [&] {
-      for (int i = 0; i < launches; ++i) gemm(stream_, operands[i % operands.size()].request(estimate.plan));
-    });
+    const Graph mine = rotation.record([&](const GemmProblem& problem) { gemm(stream_, problem.request(plan)); });
     for (int i = 0; i < 3; ++i) {  // warm-up; what a replay leaves is checked, the peer's too
+      if (peer) {
+        first.poison(stream_);
+        rotation.seconds(*peer);
+        if (i == 0 && !(first.sampled_error() < 1))
+          throw Error(ErrorCode::execution, "cuBLASLt's product is wrong: the two do not compute the same");
+      }
       first.poison(stream_);
-      replay_seconds(peer, launches);
-      if (i == 0 && !(first.sampled_error() < 1))
-        throw Error(ErrorCode::execution, "cuBLASLt's product is wrong: the two do not compute the same");
-      first.poison(stream_);
-      replay_seconds(mine, launches);
+      rotation.seconds(mine);
     }
     row.error = std::max(row.error, first.sampled_error());
     std::vector<double> mine_seconds, peer_seconds, ratios;
-    for (int round = 0; round < options.rounds; ++round) {
-      mine_seconds.push_back(replay_seconds(mine, launches));
-      peer_seconds.push_back(replay_seconds(peer, launches));
+    for (int round = 0; round < rounds; ++round) {
+      mine_seconds.push_back(rotation.seconds(mine));
+      if (!peer) continue;
+      peer_seconds.push_back(rotation.seconds(*peer));
       ratios.push_back(peer_seconds.back() / mine_seconds.back());
     }
-    const double seconds = quantile(mine_seconds, 0.5), peer_time = quantile(peer_seconds, 0.5);
-    row.estimate_us = estimate.seconds * 1e6;
-    row.ours_us = seconds * 1e6;
-    row.peer_us = peer_time * 1e6;
-    row.ratio = quantile(ratios, 0.5);
-    row.ratio_low = quantile(ratios, 0.25);
-    row.ratio_high = quantile(ratios, 0.75);
-    row.tflops = shape.flops() / seconds * 1e-12;
-    row.peer_tflops = shape.flops() / peer_time * 1e-12;
-    row.ceiling_share = shape.floor_seconds() / seconds;
+    row.estimate_us = plan::estimate(result.plan, {shape.m, shape.n, shape.k}, rates()).seconds * 1e6;
+    row.ours_us = quantile(mine_seconds, 0.5) * 1e6;
+    if (peer) {
+      row.peer_us = quantile(peer_seconds, 0.5) * 1e6;
+      row.ratio = quantile(ratios, 0.5);
+      row.ratio_low = quantile(ratios, 0.25);
+      row.ratio_high = quantile(ratios, 0.75);
+    }
     return row;
   }
 
@@ -121,16 +117,12 @@ GemmTable measure_gemm(const Device& device, const GemmOptions& options) {
   if (device.info().kind != DeviceKind::cuda)
     throw Error(ErrorCode::unsupported,
                 "the GEMM benchmark measures a GPU against cuBLASLt; " + device.info().id + " is none");
+  if (options.shapes.empty()) throw Error(ErrorCode::invalid_argument, "there is no shape to measure");
   Measurement measurement(device);
-  GemmTable table{.device = device.info().name, .peer = measurement.peer_name(), .rows = {}};
+  const Shape& one = options.shapes.front();
+  GemmTable table{device.info().name, measurement.peer_name(), one.operands, one.d, {}};
   for (const Shape& shape : options.shapes) measurement.measure(shape, options, table);
   return table;
-}
-
-double geometric_mean_ratio(const std::vector<GemmRow>& rows) {
-  double sum = 0;
-  for (const GemmRow& row : rows) sum += std::log(row.ratio);
-  return rows.empty() ? 0 : std::exp(sum / double(rows.size()));
 }
 
 }  // namespace wm::bench

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ std::vector<Shape> gemm_shapes();
 
 struct GemmOptions {
   std::vector<Shape> shapes = gemm_shapes();
-  int rounds = 15;  // pairs of measurements: ours, the peer's, ours, ...
-  int plans = 1;    // how many of the ranking's plans are measured for each shape
+  int rounds = 15;                   // pairs of measurements: ours, the peer's, ours, ...
+  int plans = 1;                     // how many plans for each shape: what the library takes, then by the ranking
+  std::vector<std::string> by_hand;  // further plans, as text
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
@@ -24,26 +26,31 @@ struct GemmRow {
   Shape shape{};
   GemmPlan plan;
   unsigned band = 0;
-  int rank = 0;                          // of the plan in the ranking, from 0
-  double estimate_us = 0;                // what the ranking expected
-  double ours_us = 0, peer_us = 0;       // medians
+  std::string path;                      // who brought the operands
+  bool chosen = false;                   // what the library takes
+  double estimate_us = 0;                // what the model expected
+  double ours_us = 0, peer_us = 0;       // medians; the peer's is 0 where it does not serve the shape
   double ratio = 0;                      // median over the rounds of peer time / our time
   double ratio_low = 0, ratio_high = 0;  // quartiles
-  double tflops = 0, peer_tflops = 0;
-  double ceiling_share = 0;  // Shape::floor_seconds over our time
-  double error = 0;          // of sampled elements against float64; 1 is what bf16 output and fp32 sums allow
+  double error = 0;                      // GemmProblem::sampled_error
+
+  double tflops() const { return shape.flops() / ours_us * 1e-6; }
+  double peer_tflops() const { return peer_us > 0 ? shape.flops() / peer_us * 1e-6 : 0; }
+  double terabytes() const { return shape.bytes() / ours_us * 1e-6; }  // a second
+  double ceiling_share() const { return shape.floor_seconds() / ours_us * 1e6; }
 };
 
+// One type's products.
 struct GemmTable {
   std::string device, peer;
+  DType operands = DType::bf16, d = DType::bf16;
   std::vector<GemmRow> rows;
 };
 
 GemmTable measure_gemm(const Device& device, const GemmOptions& options);
 
-double geometric_mean_ratio(const std::vector<GemmRow>& rows);
-std::string to_json(const GemmTable& table);
-std::string to_svg(const GemmTable& table);   // bars of the ratio, a shape a bar
-std::string to_text(const GemmTable& table);  // for the terminal and for bench/results
+std::string to_json(std::span<const GemmTable> tables);
+std::string to_svg(std::span<const GemmTable> tables);   // bars of the ratio, a shape a bar
+std::string to_text(std::span<const GemmTable> tables);  // for the terminal and for bench/results
 
 }  // namespace wm::bench

@@ -9,24 +9,34 @@
 
 namespace wm::bench {
 
+// D as a user of these operands would take it, and as cuBLAS has it: bf16 for bf16 and 8-bit floats, i32 for i8, else
+// the operands' own type.
+DType usual_output(DType operands);
+
+// What is computed: D[m,n] = A[m,k] B[k,n].
 struct Shape {
   std::int64_t m, n, k;
+  DType operands = DType::bf16;
+  DType d = usual_output(operands);
+
   double flops() const { return 2.0 * double(m) * double(n) * double(k); }
-  // Each operand read once, the result written once, in bf16.
-  double bytes() const { return 2.0 * (double(m) * k + double(n) * k + double(m) * n); }
-  // Seconds that no kernel on an H200 goes below: measured ceilings of memory (4.5 TB/s) and tensor cores (858
-  // TFLOP/s).
+  double bytes() const;  // each operand read once, the result written once
+  // Seconds that no kernel on an H200 goes below: measured ceilings of memory (4.5 TB/s) and of the tensor cores.
   double floor_seconds() const;
 };
 
-// A[m,k] and B[n,k] dense, of normal random values; D[m,n] filled with NaNs, so that an element nobody writes is found.
+// Operations a second of an H200's tensor cores alone, on random data.
+double tensor_ceiling(DType operands);
+
+// A[m,k] and B[n,k] dense, of normal random values; D[m,n] filled with NaNs (integers: -2139062144), so that an element
+// nobody writes is found.
 class GemmProblem {
  public:
   GemmProblem(const Stream& stream, const Shape& shape, std::uint64_t seed);
   GemmRequest request(std::optional<GemmPlan> plan = {}) const;
   void poison(const Stream& stream) const;
-  // The largest error over sampled elements against float64, in units of what rounding to bf16 and fp32 sums allow:
-  // a right result stays below 1. Corners are always among the samples.
+  // The largest error over sampled elements against float64, in units of what D's rounding and the tensor cores' sums
+  // allow: a right result stays below 1. Corners are always among the samples.
   double sampled_error(int samples = 64) const;
 
   Shape shape;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 #include "warpmill/device.hpp"
 
@@ -12,8 +13,7 @@ class Graph {
   // Captures what `work` puts into `stream`.
   Graph(const Stream& stream, const std::function<void()>& work);
   ~Graph();
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
+  Graph(Graph&& other) noexcept : executable_(std::exchange(other.executable_, nullptr)) {}
   void replay(const Stream& stream) const;
 
  private:

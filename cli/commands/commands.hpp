@@ -41,7 +41,8 @@ int cache(bool clear, bool json);
 struct GemmCommand {
   std::string shape;  // "4096x4096x4096"
   std::string device;
-  std::string plan;  // by hand: "128x256 s4 c2x1"
+  std::string dtype = "bf16", out_dtype;  // of A and B, of D; none: what goes with the operands
+  std::string plan;                       // by hand: "128x256 s4 c2x1"
   int repeat = 20;
   bool json = false;
 };
@@ -49,6 +50,7 @@ int gemm(const GemmCommand& command);
 
 struct PlanGemmCommand {
   std::string shape;
+  std::string dtype = "bf16", out_dtype;
   int multiprocessors = 132;
   int show = 10;  // plans
   bool json = false;
@@ -57,6 +59,8 @@ int plan_gemm(const PlanGemmCommand& command);
 
 struct BenchGemmCommand {
   std::vector<std::string> shapes;  // none: all of the table
+  std::vector<std::string> dtypes{"bf16", "e4m3"};
+  std::vector<std::string> by_hand;  // plans
   std::string device;
   int rounds = 15;
   int plans = 1;

@@ -15,6 +15,7 @@
 #include "gemm/gemm_problem.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_ranking.hpp"
+#include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cli {
@@ -35,9 +36,16 @@ std::array<std::int64_t, count> numbers(std::string_view text, std::string_view 
   return values;
 }
 
-bench::Shape shape_from(std::string_view text) {
+bench::Shape shape_from(std::string_view text, std::string_view dtype = "bf16", std::string_view out_dtype = "") {
   const auto [m, n, k] = numbers<3>(text, "shape", "MxNxK, for example 4096x4096x4096");
-  return {m, n, k};
+  const DType operands = dtype_from_name(dtype);
+  return {m, n, k, operands, out_dtype.empty() ? bench::usual_output(operands) : dtype_from_name(out_dtype)};
+}
+
+// "bf16", or "e4m3 to bf16".
+std::string types(const bench::Shape& shape) {
+  return shape.operands == shape.d ? std::string(name_of(shape.operands))
+                                   : fmt::format("{} to {}", name_of(shape.operands), name_of(shape.d));
 }
 
 std::optional<GemmPlan> plan_from(const GemmCommand& command) {
@@ -60,7 +68,7 @@ double middle(std::vector<double> values) {
 }  // namespace
 
 int gemm(const GemmCommand& command) {
-  const bench::Shape shape = shape_from(command.shape);
+  const bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
   const auto plan = plan_from(command);
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
   const Stream stream(device);
@@ -94,7 +102,10 @@ int gemm(const GemmCommand& command) {
   }
 
   nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}},
+                        {"dtype", name_of(shape.operands)},
+                        {"out_dtype", name_of(shape.d)},
                         {"device", device.info().id},
+                        {"path", result.path()},
                         {"plan", plan::text_of(result.plan)},
                         {"blocks", result.blocks},
                         {"error", error},
@@ -109,8 +120,10 @@ int gemm(const GemmCommand& command) {
   if (command.json) {
     fmt::print("{}\n", report.dump(1));
   } else {
-    fmt::print("D[{0},{1}] = A[{0},{2}] B[{2},{1}], bf16, on {3}\n", shape.m, shape.n, shape.k, device.info().id);
+    fmt::print("D[{0},{1}] = A[{0},{2}] B[{2},{1}], {3}, on {4}\n", shape.m, shape.n, shape.k, types(shape),
+               device.info().id);
     fmt::print("  plan        {}, {} blocks\n", plan::text_of(result.plan), result.blocks);
+    fmt::print("  path        {}\n", result.path());
     fmt::print("  check       {} (sampled against float64: {:.2f} of what rounding allows)\n",
                error < 1 ? "right" : "WRONG", error);
     fmt::print("  first call  {:.1f} ms of host time\n", first_ms);
@@ -124,9 +137,10 @@ int gemm(const GemmCommand& command) {
 }
 
 int plan_gemm(const PlanGemmCommand& command) {
-  const bench::Shape shape = shape_from(command.shape);
+  const bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
   const plan::ChipRates rates{.multiprocessors = command.multiprocessors};
-  auto ranking = plan::rank(GemmKind{}, {shape.m, shape.n, shape.k}, rates);
+  const GemmKind kind{.a = shape.operands, .b = shape.operands, .d = shape.d};
+  auto ranking = plan::rank(kind, {shape.m, shape.n, shape.k}, rates);
   ranking.resize(std::min<std::size_t>(ranking.size(), static_cast<std::size_t>(std::max(1, command.show))));
   if (command.json) {
     nlohmann::json rows = nlohmann::json::array();
@@ -144,10 +158,11 @@ int plan_gemm(const PlanGemmCommand& command) {
     fmt::print("{}\n", rows.dump(1));
     return success;
   }
-  fmt::print("{} x {} x {} in bf16 on {} multiprocessors\n", shape.m, shape.n, shape.k, rates.multiprocessors);
+  fmt::print("{} x {} x {}, {}, on {} multiprocessors\n", shape.m, shape.n, shape.k, types(shape),
+             rates.multiprocessors);
   fmt::print("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n",
              shape.floor_seconds() * 1e6, shape.bytes() / rates.memory_bytes * 1e6,
-             shape.flops() / rates.tensor_flops * 1e6);
+             shape.flops() / bench::tensor_ceiling(shape.operands) * 1e6);
   fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5} {:>5} {:>8} {:>8} {:>9}\n", "plan", "shared", "registers", "tiles",
              "waves", "band", "ns/step", "us/tile", "estimate");
   for (const auto& e : ranking)
@@ -163,27 +178,34 @@ int bench_gemm(const BenchGemmCommand& command) {
   bench::GemmOptions options;
   options.rounds = command.rounds;
   options.plans = command.plans;
+  options.by_hand = command.by_hand;
   if (!command.shapes.empty()) {
     options.shapes.clear();
     for (const std::string& text : command.shapes) options.shapes.push_back(shape_from(text));
   }
   const bool terminal = isatty(STDERR_FILENO) != 0;
   options.progress = [&](const std::string& what) {
-    if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", what, terminal ? "" : "\n");
   };
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
-  const bench::GemmTable table = bench::measure_gemm(device, options);
+  std::vector<bench::GemmTable> tables;
+  for (const std::string& dtype : command.dtypes) {
+    for (bench::Shape& shape : options.shapes) shape.d = bench::usual_output(shape.operands = dtype_from_name(dtype));
+    tables.push_back(bench::measure_gemm(device, options));
+  }
   if (terminal) fmt::print(stderr, "\r\033[K");
-  const std::string text = bench::to_text(table);
+  const std::string text = bench::to_text(tables);
   fmt::print("{}", text);
   const auto write = [](const std::filesystem::path& file, const std::string& contents) {
     if (!file.empty()) cases::write_file(file, std::as_bytes(std::span(contents)));
   };
   write(command.markdown, text);
-  write(command.json, bench::to_json(table));
-  write(command.svg, bench::to_svg(table));
-  const bool right = std::all_of(table.rows.begin(), table.rows.end(), [](const auto& row) { return row.error < 1; });
-  return right ? success : wrong_result;
+  write(command.json, bench::to_json(tables));
+  write(command.svg, bench::to_svg(tables));
+  const auto right = [](const bench::GemmTable& table) {
+    return std::all_of(table.rows.begin(), table.rows.end(), [](const auto& row) { return row.error < 1; });
+  };
+  return std::all_of(tables.begin(), tables.end(), right) ? success : wrong_result;
 }
 
 }  // namespace wm::cli

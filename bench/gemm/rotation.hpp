@@ -1,0 +1,28 @@
+// A shape's operands several times over, more than L2 holds, and products of them recorded for replay: every product
+// reads device memory, and launching costs the host nothing.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "gemm/gemm_problem.hpp"
+#include "gemm/graph.hpp"
+
+namespace wm::bench {
+
+class Rotation {
+ public:
+  Rotation(const Stream& stream, const Shape& shape);
+  // `product` puts one product into the stream.
+  Graph record(const std::function<void(const GemmProblem&)>& product) const;
+  // One replay's time for each product.
+  double seconds(const Graph& graph) const;
+  const GemmProblem& first() const { return sets_.front(); }
+
+ private:
+  const Stream& stream_;
+  std::vector<GemmProblem> sets_;
+  int launches_;
+};
+
+}  // namespace wm::bench
