@@ -24,8 +24,10 @@ template <GemmPlan plan>
 struct GemmShared {
   using A = Element<plan.kind.a>;
   using B = Element<plan.kind.b>;
-  OperandTile<A, a_major<plan>, plan.tile.m> a[plan.stages];
-  OperandTile<B, b_major<plan>, plan.tile.n> b[plan.stages];
+  using ATile = OperandTile<A, a_major<plan>, plan.tile.m>;
+  using BTile = OperandTile<B, b_major<plan>, plan.tile.n>;
+  ATile a[plan.stages];
+  BTile b[plan.stages];
   typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // the same for every function
   RingBarriers<plan.stages> ring;
 };
@@ -81,6 +83,24 @@ WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmSha
     const u32 k = step * plan.tile_k();
     produce<kind.a_producer, kind.a_major>(a.rows, args.a_at, corner.matrix, corner.m, args.m, k, args.k);
     produce<kind.b_producer, kind.b_major>(b.rows, args.b_at, corner.matrix, corner.n, args.n, k, args.k);
+  }
+}
+
+// What the first stages will hold, into L2; one thread. It may run before the kernel ahead has ended: what that still
+// writes, it writes to L2.
+template <GemmPlan plan>
+WM_DEVICE void prefetch_first_stages(const GemmArguments& args, const GemmPlace<plan>& place) {
+  using Shared = GemmShared<plan>;
+  PieceWalk walk(args.work, place.cluster_number);
+  Piece piece{};
+  if (!walk.next(piece)) return;
+  const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+  const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0;
+  const u32 b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
+  for (u32 i = 0; i < min(piece.steps, u32(plan.stages)); ++i) {
+    const u32 step = piece.first_step + i;
+    Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, step, a_matrix, place.sharing_a());
+    Shared::BTile::template prefetch<plan.cluster.m>(args.b, corner.n, step, b_matrix, place.sharing_b());
   }
 }
 

@@ -173,7 +173,14 @@ struct GemmPlan {
     return moves_registers() ? group_threads * (load_registers() + multiply_groups * multiply_registers())
                              : threads() * register_share();
   }
-  constexpr int register_share() const { return register_limit / threads() < 255 ? register_limit / threads() : 255; }
+  constexpr int register_share() const {
+    const int share = register_limit / (threads() * blocks_each()) / 8 * 8;
+    return share < 255 ? share : 255;
+  }
+  // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run.
+  constexpr int blocks_each() const {
+    return !moves_registers() && 2 * (shared_bytes() + 1024) <= shared_limit + 2048 && threads() * 2 <= 1024 ? 2 : 1;
+  }
   // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
   constexpr int accumulator_registers() const {
     return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1);

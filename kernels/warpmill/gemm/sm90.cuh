@@ -14,6 +14,7 @@
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
+#include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
 
@@ -136,7 +137,7 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
 }
 
 template <GemmPlan plan, class Function>
-__global__ __launch_bounds__(plan.threads(), 1) void gemm_sm90(const __grid_constant__ GemmArguments args) {
+__global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90(const __grid_constant__ GemmArguments args) {
   static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
   static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
   extern __shared__ __align__(1024) u8 memory[];
@@ -146,20 +147,31 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm90(const __grid_cons
   if (threadIdx.x == 0) {
     GemmRing<plan>(shared.ring).init();
     fence::mbarrier_init();
+  } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps
+    cache::prefetch(args.a);
+    cache::prefetch(args.b);
   }
   if constexpr (plan.cluster_size() > 1)
     cluster::sync();  // the others' barriers must be there before our copies arrive at them
   else
     barrier::sync();
-  // Up to here nothing of the kernel before was needed, and nothing after needs us to have ended.
-  grid::launch_dependents();
-  grid::wait();
-
+  // What each role does before grid::wait() needs nothing of the kernel ahead of us.
   if (const u32 role = warpgroup(); role == 0) {
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
-    if (!plan.kind.by_tma() || (warp_of_warpgroup() == 0 && elect_one())) load_tiles<plan>(args, shared, place);
+    if constexpr (plan.kind.by_tma()) {
+      if (warp_of_warpgroup() == 0 && elect_one()) {
+        if constexpr (plan.blocks_each() > 1) prefetch_first_stages<plan>(args, place);
+        grid::wait();
+        load_tiles<plan>(args, shared, place);
+        grid::launch_dependents();  // nothing left to load: the next kernel's blocks may come and load
+      }
+    } else {
+      grid::wait();
+      load_tiles<plan>(args, shared, place);
+    }
   } else {
     if constexpr (plan.moves_registers()) registers::increase_to<plan.multiply_registers()>();
+    grid::wait();
     multiply_tiles<plan, Function>(args, shared, place, role - 1);
   }
   if constexpr (plan.cluster_size() > 1) {

@@ -40,6 +40,11 @@ struct OperandTile<Element_, Major::k, extent> {
     const u32 first = sharing.share * (extent / shares);
     detail::load_share<shares>(rows.from_row(first), map, {i32(step * k), i32(mn + first), i32(matrix)}, full, sharing);
   }
+  // Brings what load() would copy into L2.
+  template <int shares>
+  static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 step, u32 matrix, Sharing sharing) {
+    tma::prefetch(map, {i32(step * k), i32(mn + sharing.share * (extent / shares)), i32(matrix)});
+  }
   WM_DEVICE wgmma::Descriptor operand(u32 row) { return rows.operand(row); }
 };
 
@@ -59,6 +64,11 @@ struct OperandTile<Element_, Major::mn, extent> {
     for (int i = 0; i < spans; ++i)
       detail::load_share<shares>(span[i].from_row(first), map,
                                  {i32(mn + i * span_columns), i32(step * k + first), i32(matrix)}, full, sharing);
+  }
+  template <int shares>
+  static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 step, u32 matrix, Sharing sharing) {
+    for (int i = 0; i < spans; ++i)
+      tma::prefetch(map, {i32(mn + i * span_columns), i32(step * k + sharing.share * (k / shares)), i32(matrix)});
   }
   // From `row` along m or n, a multiple of the span.
   WM_DEVICE wgmma::Descriptor operand(u32 row) {
