@@ -106,7 +106,7 @@ using Strip = SharedTile<Element<plan.kind.d>, plan.kind.d_columns ? plan.strip_
 template <GemmPlan plan, class Function>
 class StripWriter {
  public:
-  using Shared = Strip<plan>[GemmPlan::out_buffers];
+  using Shared = Strip<plan>[plan.out_buffers()];
   WM_DEVICE StripWriter(Shared& strips, u32 group)
       : strips_(strips), barrier_(u32(NamedBarrier::first_multiply_group) + group) {}
 
@@ -118,8 +118,8 @@ class StripWriter {
       write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
     write_strip<plan.last_strip_columns()>(sums, (plan.strips() - 1) * columns, args.d_last, args, corner, amax);
   }
-  // Shared memory lives until its last store is done.
-  WM_DEVICE void end() const { bulk::wait_group<0>(); }
+  // Shared memory lives until its last store has read it.
+  WM_DEVICE void end() const { bulk::wait_group_read<0>(); }
 
  private:
   // Into shared memory, swizzled, then one store by the copy engine.
@@ -130,9 +130,9 @@ class StripWriter {
     if (corner.m >= args.m || corner.n >= args.n) return;
     const bool issuer = thread_of_warpgroup() == 0;
     auto& strip = strips_[buffer_];
-    buffer_ ^= 1;
+    buffer_ = (buffer_ + 1) % plan.out_buffers();
     // The store that last used this buffer has read it: only its issuer can know.
-    if (issuer) bulk::wait_group_read<GemmPlan::out_buffers - 1>();
+    if (issuer) bulk::wait_group_read<plan.out_buffers() - 1>();
     barrier::sync(barrier_, warpgroup_threads);
     const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
     if constexpr (plan.kind.d_columns)

@@ -126,7 +126,6 @@ struct GemmPlan {
   static constexpr int shared_limit = 232448;   // bytes a block may have on Hopper
   static constexpr int register_limit = 65536;  // a multiprocessor has
   static constexpr int row_bytes = 128;         // of a stage, along k: one swizzle span
-  static constexpr int out_buffers = 2;         // output strips a multiply group has in flight
   static constexpr int barrier_bytes = 1024;    // what the ring's barriers may take, rounded up
 
   constexpr bool load_group() const { return pipelining != Pipelining::multistage; }
@@ -160,8 +159,10 @@ struct GemmPlan {
   constexpr int strips() const { return (tile.n + strip_columns() - 1) / strip_columns(); }
   constexpr int last_strip_columns() const { return tile.n - (strips() - 1) * strip_columns(); }
   constexpr int strip_bytes() const { return (kind.d_columns ? strip_columns() : 64) * row_bytes; }
+  // Output strips that a multiply group has in flight.
+  constexpr int out_buffers() const { return multiply_groups == 3 ? 1 : 2; }
   constexpr int out_bytes() const {
-    return kind.store_by_threads ? 0 : strip_bytes() * out_buffers * multiply_groups;
+    return kind.store_by_threads ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
   constexpr int shared_bytes() const { return stages * stage_bytes() + out_bytes() + barrier_bytes; }
 

@@ -160,7 +160,7 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90(
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
     if constexpr (plan.kind.by_tma()) {
       if (warp_of_warpgroup() == 0 && elect_one()) {
-        if constexpr (plan.blocks_each() > 1) prefetch_first_stages<plan>(args, place);
+        prefetch_first_stages<plan>(args, place);
         grid::wait();
         load_tiles<plan>(args, shared, place);
         grid::launch_dependents();  // nothing left to load: the next kernel's blocks may come and load
