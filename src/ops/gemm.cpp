@@ -45,7 +45,7 @@ struct PreparedCall {
   Kernel kernel;
   LaunchConfig config;
   GemmArguments arguments;
-  std::size_t workspace_bytes, flag_bytes;  // of a split plan
+  std::size_t workspace_bytes;  // of a split plan
   GemmResult result;
 };
 
@@ -149,6 +149,12 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
   const auto address = [](const Matrix& m) {
     return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
   };
+  // Lines that one tile alone reads make room first; those that every tile reads stay (cache.cuh has the bits).
+  const auto policy = [&](unsigned tiles) -> std::uint64_t {
+    constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000, unchanged = 0x1000000000000000;
+    const bool streams = choice.work.tiles.rows == 1 || choice.work.tiles.columns == 1;
+    return !streams || getenv("WM_NOPOLICY") ? unchanged : tiles == 1 ? evict_first : evict_last;
+  };
   const GemmArguments arguments{
       .a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k, p.batch, plan, plan.tile.m, plan.cluster.n),
       .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k, p.batch, plan, plan.tile.n, plan.cluster.m),
@@ -171,8 +177,9 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
       .m = static_cast<unsigned>(p.m),
       .n = static_cast<unsigned>(p.n),
       .k = static_cast<unsigned>(p.k),
+      .a_policy = policy(choice.work.tiles.columns),
+      .b_policy = policy(choice.work.tiles.rows),
       .partials = 0,
-      .flags = 0,
       .work = choice.work};
 
   const Kernel kernel = kernel_of(device, state, plan, p.expression);
@@ -184,8 +191,7 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                             .programmatic_dependent = true};
   const bool shares = plan.split && choice.work.shared_tiles > 0;
   return std::make_shared<PreparedCall>(PreparedCall{
-      kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0,
-      shares ? std::size_t(blocks) * plan.multiply_groups * 4 : 0, {plan, choice.work.tiles.band, blocks}});
+      kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0, {plan, choice.work.tiles.band, blocks}});
 }
 
 }  // namespace
@@ -230,9 +236,7 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
     launch(stream, call->kernel, call->config, call->arguments);
   } else {
     GemmArguments arguments = call->arguments;
-    const ops::Workspace workspace = ops::workspace_of(stream, call->workspace_bytes, call->flag_bytes);
-    arguments.partials = workspace.memory;
-    arguments.flags = workspace.flags;
+    arguments.partials = ops::workspace_of(stream, call->workspace_bytes);
     launch(stream, call->kernel, call->config, arguments);
   }
   return call->result;

@@ -8,12 +8,8 @@
 
 namespace wm::ops {
 
-struct Workspace {
-  std::uint64_t memory;  // at least so many bytes, aligned to 256
-  std::uint64_t flags;   // words that are 0 whenever no kernel of the stream runs: whoever sets one clears it
-};
-
-// Made and grown when needed, kept until the process ends: a captured graph may hold it.
-Workspace workspace_of(const Stream& stream, std::size_t bytes, std::size_t flag_bytes);
+// The address of at least so many bytes, aligned to 256, that are zero whenever no kernel of the stream runs: whoever
+// writes there clears it. Made and grown when needed, kept until the process ends: a captured graph may hold it.
+std::uint64_t workspace_of(const Stream& stream, std::size_t bytes);
 
 }  // namespace wm::ops

@@ -76,8 +76,8 @@ WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmSha
     // An operand that all matrices of a batch share has one matrix in its map.
     const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0;
     const u32 b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
-    a.template load<plan.cluster.n>(args.a, corner.m, step, a_matrix, stage.full, place.sharing_a());
-    b.template load<plan.cluster.m>(args.b, corner.n, step, b_matrix, stage.full, place.sharing_b());
+    a.template load<plan.cluster.n>(args.a, corner.m, step, a_matrix, stage.full, place.sharing_a(), {args.a_policy});
+    b.template load<plan.cluster.m>(args.b, corner.n, step, b_matrix, stage.full, place.sharing_b(), {args.b_policy});
   } else {
     constexpr GemmKind kind = plan.kind;
     const u32 k = step * plan.tile_k();

@@ -186,8 +186,8 @@ struct GemmPlan {
   constexpr int accumulator_registers() const {
     return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1);
   }
-  // One block's sums of a tile, in the workspace of a split plan.
-  constexpr int partial_bytes() const { return tile.m * tile.n * 4; }
+  // One block's sums of a tile in the workspace of a split plan, each with its mark.
+  constexpr int partial_bytes() const { return tile.m * tile.n * 8; }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
@@ -249,7 +249,8 @@ struct GemmArguments {
   int row_scale_stride, column_scale_stride;                                        // 1, or 0: one for all
   float alpha, beta;
   unsigned m, n, k;
-  unsigned long long partials, flags;  // workspace of a split plan: sums and a word for each multiply group
+  unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2
+  unsigned long long partials;            // workspace of a split plan
   WorkSchedule work;
 };
 

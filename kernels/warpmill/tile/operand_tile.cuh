@@ -16,11 +16,11 @@ struct Sharing {
 namespace detail {
 template <int shares>
 WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const i32 (&at)[3], SharedAddress full,
-                          Sharing sharing) {
+                          Sharing sharing, CachePolicy policy) {
   if constexpr (shares > 1)
-    tma::load_multicast(to, map, at, full, sharing.blocks);
+    tma::load_multicast(to, map, at, full, sharing.blocks, policy);
   else
-    tma::load(to, map, at, full);
+    tma::load(to, map, at, full, policy);
 }
 }  // namespace detail
 
@@ -36,9 +36,11 @@ struct OperandTile<Element_, Major::k, extent> {
 
   // The share's rows from coordinate `mn` on, at `step` along k.
   template <int shares>
-  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 step, u32 matrix, SharedAddress full, Sharing sharing) {
+  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 step, u32 matrix, SharedAddress full, Sharing sharing,
+                      CachePolicy policy) {
     const u32 first = sharing.share * (extent / shares);
-    detail::load_share<shares>(rows.from_row(first), map, {i32(step * k), i32(mn + first), i32(matrix)}, full, sharing);
+    detail::load_share<shares>(rows.from_row(first), map, {i32(step * k), i32(mn + first), i32(matrix)}, full, sharing,
+                               policy);
   }
   // Brings what load() would copy into L2.
   template <int shares>
@@ -58,12 +60,14 @@ struct OperandTile<Element_, Major::mn, extent> {
   Span span[spans];
 
   template <int shares>
-  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 step, u32 matrix, SharedAddress full, Sharing sharing) {
+  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 step, u32 matrix, SharedAddress full, Sharing sharing,
+                      CachePolicy policy) {
     const u32 first = sharing.share * (k / shares);
 #pragma unroll
     for (int i = 0; i < spans; ++i)
       detail::load_share<shares>(span[i].from_row(first), map,
-                                 {i32(mn + i * span_columns), i32(step * k + first), i32(matrix)}, full, sharing);
+                                 {i32(mn + i * span_columns), i32(step * k + first), i32(matrix)}, full, sharing,
+                               policy);
   }
   template <int shares>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 step, u32 matrix, Sharing sharing) {
