@@ -149,12 +149,14 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
   const auto address = [](const Matrix& m) {
     return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
   };
-  // Lines that one tile alone reads make room first; those that every tile reads stay (cache.cuh has the bits).
-  const auto policy = [&](unsigned tiles) -> std::uint64_t {
-    constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000, unchanged = 0x1000000000000000;
-    const bool streams = choice.work.tiles.rows == 1 || choice.work.tiles.columns == 1;
-    return !streams || getenv("WM_NOPOLICY") ? unchanged : tiles == 1 ? evict_first : evict_last;
-  };
+  // Where one row or column of tiles is all there is, the other operand is read once: its lines make room first, those
+  // of the operand that every tile reads stay (cache.cuh has the bits); and as memory is the limit, the first of what
+  // streams is brought into L2 while the kernel ahead is ending.
+  const bool a_streams = choice.work.tiles.columns == 1, b_streams = choice.work.tiles.rows == 1;
+  constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000,
+                          unchanged = 0x1000000000000000;
+  const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
+  constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
   const GemmArguments arguments{
       .a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k, p.batch, plan, plan.tile.m, plan.cluster.n),
       .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k, p.batch, plan, plan.tile.n, plan.cluster.m),
@@ -177,8 +179,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
       .m = static_cast<unsigned>(p.m),
       .n = static_cast<unsigned>(p.n),
       .k = static_cast<unsigned>(p.k),
-      .a_policy = policy(choice.work.tiles.columns),
-      .b_policy = policy(choice.work.tiles.rows),
+      .a_policy = policy(a_streams, b_streams),
+      .b_policy = policy(b_streams, a_streams),
+      .a_ahead = a_streams ? ahead : 0,
+      .b_ahead = b_streams ? ahead : 0,
       .partials = 0,
       .work = choice.work};
 

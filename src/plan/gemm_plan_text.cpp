@@ -34,7 +34,7 @@ std::string text_of(const GemmPlan& p) {
   if (p.multiply_groups != 2) text += fmt::format(" g{}", p.multiply_groups);
   if (p.pipelining == Pipelining::pingpong) text += " pingpong";
   if (p.pipelining == Pipelining::multistage) text += " multistage";
-  if (p.split) text += " split";
+  if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
   if (p.exchange) text += " exchange";
   return text;
 }
@@ -63,12 +63,15 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
       plan.pipelining = Pipelining::multistage;
     } else if (word == "split") {
       plan.split = true;
+    } else if (word.starts_with("split") && number(word.substr(5))) {
+      plan.split = true;
+      plan.pieces = *number(word.substr(5));
     } else if (word == "exchange") {
       plan.exchange = true;
     } else {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
-                              "multistage, split or exchange after it (in '{}')",
+                              "multistage, split (or split2, split3, ...) or exchange after it (in '{}')",
                               word, whole));
     }
   }

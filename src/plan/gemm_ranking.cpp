@@ -34,7 +34,9 @@ WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int6
     return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
   if (count < resident) {
     constexpr std::int64_t fewest_steps = 4;  // that are worth a block's start
-    const std::int64_t clusters = std::clamp<std::int64_t>(count * steps / fewest_steps, count, resident);
+    const std::int64_t wanted = plan.pieces > 0 ? count * plan.pieces : resident;
+    const std::int64_t clusters =
+        std::clamp<std::int64_t>(std::min(wanted, count * steps / fewest_steps), count, resident);
     return WorkSchedule::make(tiles, static_cast<unsigned>(steps), static_cast<unsigned>(clusters),
                               clusters > count ? static_cast<unsigned>(count) : 0);
   }

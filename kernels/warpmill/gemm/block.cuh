@@ -87,7 +87,8 @@ WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmSha
 }
 
 // What the first stages will hold, into L2; one thread. It may run before the kernel ahead has ended: what that still
-// writes, it writes to L2. Two stages: the copy engine works in order, so each one more delays the first load.
+// writes, it writes to L2. The copy engine works in order, so each one more delays the first load: the host says how
+// many pay.
 template <GemmPlan plan>
 WM_DEVICE void prefetch_first_stages(const GemmArguments& args, const GemmPlace<plan>& place) {
   using Shared = GemmShared<plan>;
@@ -97,10 +98,13 @@ WM_DEVICE void prefetch_first_stages(const GemmArguments& args, const GemmPlace<
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
   const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0;
   const u32 b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
-  for (u32 i = 0; i < min(piece.steps, 2u); ++i) {
+  for (u32 i = 0; i < piece.steps; ++i) {
     const u32 step = piece.first_step + i;
-    Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, step, a_matrix, place.sharing_a());
-    Shared::BTile::template prefetch<plan.cluster.m>(args.b, corner.n, step, b_matrix, place.sharing_b());
+    if (i >= max(args.a_ahead, args.b_ahead)) break;
+    if (i < args.a_ahead)
+      Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, step, a_matrix, place.sharing_a());
+    if (i < args.b_ahead)
+      Shared::BTile::template prefetch<plan.cluster.m>(args.b, corner.n, step, b_matrix, place.sharing_b());
   }
 }
 

@@ -118,7 +118,9 @@ struct GemmPlan {
   ClusterShape cluster{2, 1};  // blocks above each other share B, blocks side by side share A
   int multiply_groups = 2;     // warpgroups
   bool split = false;          // tiles may be shared along k (WorkSchedule)
-  bool exchange = false;       // A and B change places, so that a long n becomes the tile's rows; the host's business
+  // The host's business, no part of what is compiled:
+  int pieces = 0;         // of k that a shared tile is cut into, for so many clusters; 0: all clusters share evenly
+  bool exchange = false;  // A and B change places, so that a long n becomes the tile's rows
 
   constexpr bool operator==(const GemmPlan&) const = default;
 
@@ -212,6 +214,7 @@ struct GemmPlan {
     if (kind.d_columns && d_bytes() != 2 && !kind.store_by_threads)
       return "columns of D leave through the copy engine in 16-bit types only";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
+    if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages * 16 > barrier_bytes) return "the ring has at most 64 stages";
     if (shared_bytes() > shared_limit)
@@ -250,6 +253,7 @@ struct GemmArguments {
   float alpha, beta;
   unsigned m, n, k;
   unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2
+  unsigned a_ahead, b_ahead;              // steps of each that are brought into L2 before the kernel ahead has ended
   unsigned long long partials;            // workspace of a split plan
   WorkSchedule work;
 };
