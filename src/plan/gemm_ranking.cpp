@@ -73,10 +73,11 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   const double step_flops = 2.0 * plan.tile.m * plan.tile.n * plan.tile_k();
   // wgmma reads A and B from shared memory: narrow tiles wait for A, so they reach a smaller part of the peak.
   const double operand_share = double(plan.tile.n) / (plan.tile.n + 16.0);
-  const double tensor = step_flops / (tensor_rate * operand_share / rates.multiprocessors);
-  // A row of A or B that does not start at a 128-byte line makes every 128-byte piece of it touch two; measured, it
-  // costs more than twice.
-  const double lines = shape.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : 2.5;
+  // Groups that take turns keep the tensor cores fed a little better than groups that wait for the same stages.
+  const double turns = plan.pipelining == Pipelining::pingpong ? 0.97 : 1;
+  const double tensor = turns * step_flops / (tensor_rate * operand_share / rates.multiprocessors);
+  // A row of A or B that does not start at a 128-byte line makes every 128-byte piece of it touch two.
+  const double lines = shape.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : 1.4;
   const double l2_bytes = lines * (double(plan.a_bytes()) / plan.cluster.n + double(plan.b_bytes()) / plan.cluster.m);
   const double l2 = l2_bytes / (rates.l2_bytes / rates.multiprocessors);
   // Moving bytes draws power that the tensor cores' clock then lacks: multicast pays even where L2 is not the limit.
@@ -86,17 +87,23 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   // Ping-pong stores one tile under the products of the next.
   const double store = plan.pipelining == Pipelining::pingpong ? 0.1e-6 * strips : 0.4e-6 + 0.25e-6 * strips;
   e.tile_seconds = store;
-  if (shares) e.share_seconds = 1.5e-6 + 2.0 * plan.partial_bytes() / (rates.l2_bytes / rates.multiprocessors / 2);
+  if (shares) {  // each of a tile's other pieces is asked for in turn
+    const double pieces = std::ceil(double(e.work.clusters) / double(e.work.shared_tiles));
+    e.share_seconds = 0.5e-6 + std::max(1.0, pieces - 1) * (0.7e-6 + plan.partial_bytes() / 40e9);
+  }
   const double d_bytes = plan.d_bytes();
   e.memory_seconds = double(shape.batch) *
                      (element * (double(shape.m) * shape.k + double(shape.n) * shape.k) + d_bytes * shape.m * shape.n) /
                      rates.memory_bytes;
   // Filling the first ring, and where there are clusters, their start and the barriers at both ends.
-  const double start = rates.launch_seconds + 1e-6 + (plan.cluster_size() > 1 ? 1e-6 : 0);
-  // Memory is shared by all; a block that has nothing to do leaves its part of the traffic unasked for.
-  const double balance = e.waves * e.work.clusters / double(e.tiles);
+  const double start = rates.launch_seconds + 1e-6 + (plan.cluster_size() > 1 ? 0.5e-6 : 0);
+  // Memory is shared by all; multiprocessors that have nothing to do leave a part of its rate unused.
+  const double idle = std::max(e.waves * resident / double(e.tiles), double(resident) / e.work.clusters) - 1;
+  const double balance = 1 + 0.5 * std::max(0.0, idle);
   const double work = e.waves * double(steps) * e.step_seconds + std::ceil(e.waves) * e.tile_seconds + e.share_seconds;
-  e.seconds = start + std::max(e.memory_seconds * balance + e.share_seconds, work);
+  const double memory = e.memory_seconds * balance + e.share_seconds;
+  // What is hidden under the other costs a little all the same, and decides between equals.
+  e.seconds = start + std::max(memory, work) + 0.03 * std::min(memory, work);
   return e;
 }
 
@@ -111,16 +118,22 @@ std::vector<GemmPlan> candidate_plans(const GemmKind& kind) {
     for (const int n : {256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 64, 32})
       add({.tile = {128, n}, .cluster = cluster});
     for (const int n : {128, 112, 96, 64}) add({.tile = {256, n}, .cluster = cluster});
-    for (const int n : {256, 192, 128}) add({.pipelining = Pipelining::pingpong, .tile = {64, n}, .cluster = cluster});
-    add({.pipelining = Pipelining::pingpong, .tile = {128, 128}, .cluster = cluster});
+    add({.tile = {192, 176}, .cluster = cluster, .multiply_groups = 3});
+    for (const int n : {192, 176, 160, 128, 96, 64})
+      add({.pipelining = Pipelining::pingpong, .tile = {128, n}, .cluster = cluster});
+    add({.pipelining = Pipelining::pingpong, .tile = {64, 128}, .cluster = cluster});
   }
-  // Tiles shared along k.
-  for (const int n : {256, 224, 192, 128, 64}) add({.tile = {128, n}, .cluster = {1, 1}, .split = true});
-  add({.tile = {128, 256}, .cluster = {2, 1}, .split = true});
-  // Few rows: A and B change places, so that the tile's 64 or 128 rows lie along n.
-  for (const int n : {16, 32, 48, 64, 96, 128, 192, 256}) {
-    add({.tile = {64, n}, .cluster = {1, 1}, .multiply_groups = 1, .split = true, .exchange = true});
-    add({.tile = {128, n}, .cluster = {1, 1}, .split = true, .exchange = true});
+  // Few rows: one group with 64 of them; or A and B change places, so that the tile's rows lie along n. Where there are
+  // fewer tiles than multiprocessors, they share them along k.
+  for (const int n : {224, 112, 64, 32, 16}) {
+    add({.tile = {64, n}, .cluster = {2, 1}, .multiply_groups = 1});
+    add({.tile = {64, n}, .cluster = {1, 1}, .multiply_groups = 1});
+  }
+  for (const int pieces : {0, 2}) {
+    for (const bool exchange : {false, true})
+      for (const int n : {16, 32, 64, 112})
+        add({.tile = {64, n}, .cluster = {1, 1}, .multiply_groups = 1, .split = true, .pieces = pieces, .exchange = exchange});
+    for (const int n : {64, 128}) add({.tile = {128, n}, .cluster = {1, 1}, .split = true, .pieces = pieces});
   }
   return plans;
 }

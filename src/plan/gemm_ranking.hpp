@@ -19,7 +19,7 @@ struct ChipRates {
   double tensor_flops = 858e12;  // all tensor cores together, 16-bit types, random data
   double memory_bytes = 4.4e12;  // a second, device memory
   double l2_bytes = 14e12;       // a second, L2 to shared memory, all multiprocessors together
-  double launch_seconds = 2.5e-6;
+  double launch_seconds = 1.5e-6;
 };
 
 struct GemmEstimate {

@@ -92,15 +92,15 @@ WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmSha
 template <GemmPlan plan>
 WM_DEVICE void prefetch_first_stages(const GemmArguments& args, const GemmPlace<plan>& place) {
   using Shared = GemmShared<plan>;
+  const u32 ahead = max(args.a_ahead, args.b_ahead);
   PieceWalk walk(args.work, place.cluster_number);
   Piece piece{};
-  if (!walk.next(piece)) return;
+  if (ahead == 0 || !walk.next(piece)) return;
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
   const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0;
   const u32 b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
-  for (u32 i = 0; i < piece.steps; ++i) {
+  for (u32 i = 0; i < min(piece.steps, ahead); ++i) {
     const u32 step = piece.first_step + i;
-    if (i >= max(args.a_ahead, args.b_ahead)) break;
     if (i < args.a_ahead)
       Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, step, a_matrix, place.sharing_a());
     if (i < args.b_ahead)
