@@ -53,6 +53,8 @@ int start(int count, char** arguments) {
   run_app->add_option("-o,--output", run_command.output, "with --emit: the file; without it standard output");
   run_app->add_option("--repeat", run_command.repeat, "launches to time")->check(CLI::Range(1, 1000000));
   run_app->add_flag("--json", run_command.json, "print the result as JSON");
+  run_app->add_flag("!--no-poison", run_command.poison,
+                    "leave memory that the case poisons unwritten, for tools that watch for reads of it");
   run_app->add_flag("--fidelity", run_command.fidelity,
                     "virtual GPU: list the instructions the run used, exact or within which bound of the chip");
   add_virtual_options(*run_app, run_command.virtual_options);

@@ -47,12 +47,13 @@ std::string base_name(const std::string& entry) {
 // The case's buffers on a device, with what they held before the run.
 class Buffers {
  public:
-  Buffers(const Device& device, const std::vector<BufferSpec>& specs) : specs_(specs) {
+  Buffers(const Device& device, const std::vector<BufferSpec>& specs, bool poison) : specs_(specs) {
     for (const auto& spec : specs)
       at_place(spec.place, [&] {
         initial_.push_back(fill_elements(spec.fill, spec.layout));
         buffers_.emplace_back(device, spec.layout.bytes);
-        if (spec.layout.bytes > 0) buffers_.back().upload(to_memory(spec.layout, initial_.back()));
+        if (spec.layout.bytes == 0 || (!poison && std::holds_alternative<Poison>(spec.fill))) return;
+        buffers_.back().upload(to_memory(spec.layout, initial_.back()));
       });
   }
   std::uint64_t address(std::size_t index) const { return buffers_[index].address(); }
@@ -198,7 +199,7 @@ RunResult run_case(const Case& description, const RunRequest& request) {
   result.entry =
       instance ? result.program->lowered.at(description.entry) : resolve_entry(module.entries(), description.entry);
   const Kernel kernel = module.kernel(result.entry);
-  const Buffers buffers(device, description.buffers);
+  const Buffers buffers(device, description.buffers, request.poison);
   const Arguments arguments(device, description.arguments, buffers);
 
   const Stream stream(device);

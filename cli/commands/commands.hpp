@@ -21,6 +21,7 @@ struct RunCommand {
   std::filesystem::path output;
   int repeat = 1;
   bool json = false;
+  bool poison = true;
   bool fidelity = false;  // list the instructions a virtual run used
   vgpu::RunOptions virtual_options;
 };
