@@ -2,6 +2,7 @@
 // for what, and in which pieces it comes.
 #include "vgpu/copy/tensor_copy.hpp"
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -183,6 +184,11 @@ void check_coordinates(Warp& warp, const Fields& map, const copy::Coordinates& a
                            "of 16 bytes, and the chip answers with an illegal instruction",
                            at.at[0], name_of(map.element), bits / 8),
                lane);
+  if (const std::array<std::int32_t, 3> none{}; !load && (map.lower != none || map.upper != none))
+    warp.fault(
+        "a tensor store goes through an im2col map whose corners are not all 0: the chip answers with an illegal "
+        "instruction; store through a map without corners",
+        lane);
   for (u32 k = 0; !load && k < map.rank; ++k)
     if (at.at[k] < 0)
       warp.fault(fmt::format("coordinate {} of a tensor store is {}: a box that is stored or reduced begins at no "
