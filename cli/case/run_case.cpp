@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -26,6 +27,9 @@ auto at_place(const std::string& place, Do what) {
     return what();
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", place, error.what()));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: this machine has not enough memory for its elements", place));
   }
 }
 
@@ -50,8 +54,8 @@ class Buffers {
   Buffers(const Device& device, const std::vector<BufferSpec>& specs, bool poison) : specs_(specs) {
     for (const auto& spec : specs)
       at_place(spec.place, [&] {
+        buffers_.emplace_back(device, spec.layout.bytes);  // first: a device refuses what is too large in words
         initial_.push_back(fill_elements(spec.fill, spec.layout));
-        buffers_.emplace_back(device, spec.layout.bytes);
         if (spec.layout.bytes == 0 || (!poison && std::holds_alternative<Poison>(spec.fill))) return;
         buffers_.back().upload(to_memory(spec.layout, initial_.back()));
       });
