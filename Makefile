@@ -1,11 +1,13 @@
 # The commands of daily work. Each sets up what it needs, so any of them may come first; `make` alone lists them.
 #
 #   make test PRESET=sanitize      release (default), debug, sanitize, wheels (CUDA from PyPI, no toolkit)
+#   make fuzz TARGET=case          ptx (default), case, npy, load; until something is found or Ctrl-C
 #   make install PREFIX=$HOME/.local
 
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+TARGET ?= ptx
 
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 SETUP := scripts/setup
@@ -19,7 +21,12 @@ export WARPMILL_NVRTC := $(CURDIR)/$(BUILD)/cuda-wheels
 export CUDA_HOME :=
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-gpu bench bench-vgpu format install
+# The fuzz targets need clang, which is large: for those who run them.
+ifneq ($(filter test fuzz,$(MAKECMDGOALS)),)
+SETUP += --fuzz
+endif
+
+.PHONY: help setup configure configure-bench build demo test test-gpu bench bench-vgpu fuzz format install
 .NOTPARALLEL:
 
 help:
@@ -28,6 +35,7 @@ help:
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
+	@echo 'make fuzz        build a fuzz target (TARGET=$(TARGET)), run it until it finds something'
 	@echo 'make format      format the sources'
 	@echo 'make install     install into PREFIX ($(PREFIX))'
 
@@ -62,6 +70,11 @@ bench: configure-bench
 bench-vgpu: configure-bench
 	@$(COMPILE) --target bench_vgpu
 	@$(BUILD)/bin/bench_vgpu
+
+fuzz: configure
+	@$(COMPILE) --target fuzz_targets
+	@cmake --build $(BUILD)/fuzz --parallel $(JOBS) --target fuzz_$(TARGET)
+	@scripts/fuzz $(BUILD) $(TARGET)
 
 format: setup
 	@scripts/format $(BUILD)

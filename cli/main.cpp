@@ -13,12 +13,15 @@ namespace {
 
 using namespace wm::cli;
 
+std::map<std::string, wm::vgpu::Mode> modes() {
+  return {{"friendly", wm::vgpu::Mode::friendly},
+          {"random", wm::vgpu::Mode::random},
+          {"adversarial", wm::vgpu::Mode::adversarial}};
+}
+
 void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
-  static const std::map<std::string, wm::vgpu::Mode> modes{{"friendly", wm::vgpu::Mode::friendly},
-                                                           {"random", wm::vgpu::Mode::random},
-                                                           {"adversarial", wm::vgpu::Mode::adversarial}};
   command.add_option("--mode", options.mode, "virtual GPU: who runs next (friendly, random, adversarial)")
-      ->transform(CLI::Transformer(modes, CLI::ignore_case))
+      ->transform(CLI::Transformer(modes(), CLI::ignore_case))
       ->type_name("MODE")
       ->check(CLI::IsMember({wm::vgpu::Mode::friendly, wm::vgpu::Mode::random, wm::vgpu::Mode::adversarial}));
   // A seed asks for a run that can be had again.
@@ -58,10 +61,26 @@ int start(int count, char** arguments) {
   run_app->add_option("-o,--output", run_command.output, "with --emit: the file; without it standard output");
   run_app->add_option("--repeat", run_command.repeat, "launches to time")->check(CLI::Range(1, 1000000));
   run_app->add_flag("--json", run_command.json, "print the result as JSON");
+  run_app->add_flag("!--no-poison", run_command.poison,
+                    "leave memory that the case poisons unwritten, for tools that watch for reads of it");
   run_app->add_flag("--fidelity", run_command.fidelity,
                     "virtual GPU: list the instructions the run used, exact or within which bound of the chip");
   add_virtual_options(*run_app, run_command.virtual_options);
   run_app->callback([&] { status = run(run_command); });
+
+  CheckCommand check_command;
+  auto* check_app = app.add_subcommand("check", "run a case on the virtual GPU and judge it by the memory model");
+  check_app->add_option("case", check_command.file, "the case file (docs/case-files.md)")->required();
+  check_app->add_option("--seeds", check_command.seeds, "runs of each mode that has dice")
+      ->check(CLI::Range(1, 1000000));
+  check_app->add_option("--mode", check_command.modes, "friendly, random, adversarial; without it all of them")
+      ->transform(CLI::Transformer(modes(), CLI::ignore_case))
+      ->type_name("MODE");
+  check_app->add_option("--define", check_command.defines, "a macro for the compiler: NAME or NAME=VALUE");
+  check_app->add_option("--max-instructions", check_command.max_instructions,
+                        "stop each run after so many warp instructions (0: no limit)");
+  check_app->add_flag("--json", check_command.json, "print the findings as JSON");
+  check_app->callback([&] { status = check(check_command); });
 
   DemoCommand demo_command;
   auto* demo_app = app.add_subcommand("demo", "run every case of a folder and print a table");

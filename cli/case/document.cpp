@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "printable.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cases {
@@ -81,13 +83,11 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t&) override { return false; }  // JSON text has none
   bool start_object(std::size_t) override { return open(JsonKind::object); }
   bool start_array(std::size_t) override { return open(JsonKind::array); }
-  bool end_object() override { return open_.pop_back(), true; }
-  bool end_array() override { return open_.pop_back(), true; }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
   bool key(string_t& value) override {
-    auto& keys = open_.back()->keys;
-    if (std::find(keys.begin(), keys.end(), value) != keys.end())
-      refuse(string_start(), fmt::format("\"{}\" is there twice", value));
-    keys.push_back(value);
+    if (!open_.back().names.insert(value).second) refuse(string_start(), fmt::format("\"{}\" is there twice", value));
+    open_.back().node->keys.push_back(value);
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
@@ -103,7 +103,11 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  private:
   std::string_view text_;
   const std::string& name_;
-  std::vector<Node*> open_;  // objects and arrays not yet closed; each lies in the last value of the one before
+  struct Open {
+    Node* node;
+    std::unordered_set<std::string> names;  // of an object's members so far
+  };
+  std::vector<Open> open_;  // objects and arrays not yet closed; each lies in the last value of the one before
   const char* counted_;
   const char* line_start_;
   int line_ = 1;
@@ -143,17 +147,22 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   [[noreturn]] void refuse(const char* at, const std::string& why) {
     Node node;
     set_position(node, at);
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}:{}:{}: {}", name_, node.line, node.column, why));
+    throw Error(ErrorCode::invalid_argument,
+                printable(fmt::format("{}:{}:{}: {}", name_, node.line, node.column, why)));
   }
   Node& add(JsonKind kind, const char* start) {
-    Node& node = open_.empty() ? root : open_.back()->values.emplace_back();
+    Node& node = open_.empty() ? root : open_.back().node->values.emplace_back();
     node.kind = kind;
     set_position(node, start);
     return node;
   }
   bool open(JsonKind kind) {
     if (open_.size() == deepest) refuse(furthest - 1, fmt::format("nested more than {} deep", deepest));
-    open_.push_back(&add(kind, furthest - 1));
+    open_.push_back({&add(kind, furthest - 1), {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
     return true;
   }
 };
@@ -227,11 +236,11 @@ Field Document::root() const { return Field(*this, root_, ""); }
 
 std::string Field::place() const {
   const std::string position = fmt::format("{}:{}:{}", document_->name(), node_->line, node_->column);
-  return path_.empty() ? position : fmt::format("{}: {}", position, path_);
+  return printable(path_.empty() ? position : fmt::format("{}: {}", position, path_));
 }
 
 void Field::refuse(std::string_view why) const {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", place(), why));
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", place(), printable(why)));
 }
 
 const Field& Field::only(std::initializer_list<std::string_view> names) const {
@@ -250,8 +259,12 @@ std::optional<Field> Field::find(std::string_view name) const {
   if (kind() != JsonKind::object) wrong_kind(*this, *node_, "an object");
   const auto key = std::find(node_->keys.begin(), node_->keys.end(), name);
   if (key == node_->keys.end()) return std::nullopt;
-  return Field(*document_, node_->values[key - node_->keys.begin()],
-               path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
+  return member(static_cast<std::size_t>(key - node_->keys.begin()));
+}
+
+Field Field::member(std::size_t index) const {
+  const std::string& name = node_->keys[index];
+  return Field(*document_, node_->values[index], path_.empty() ? name : fmt::format("{}.{}", path_, name));
 }
 
 Field Field::at(std::string_view name) const {
@@ -259,14 +272,18 @@ Field Field::at(std::string_view name) const {
   refuse(fmt::format("\"{}\" is missing", name));
 }
 
-const std::vector<std::string>& Field::keys() const {
+std::vector<std::pair<std::string, Field>> Field::members() const {
   if (kind() != JsonKind::object) wrong_kind(*this, *node_, "an object");
-  return node_->keys;
+  std::vector<std::pair<std::string, Field>> fields;
+  for (std::size_t i = 0; i < node_->keys.size(); ++i) fields.emplace_back(node_->keys[i], member(i));
+  return fields;
 }
 
 const std::string& Field::single_key() const {
-  if (keys().size() != 1) refuse(fmt::format("exactly one field is expected here, not {}", keys().size()));
-  return keys().front();
+  if (kind() != JsonKind::object) wrong_kind(*this, *node_, "an object");
+  const auto& keys = node_->keys;
+  if (keys.size() != 1) refuse(fmt::format("exactly one field is expected here, not {}", keys.size()));
+  return keys.front();
 }
 
 std::vector<Field> Field::items() const {

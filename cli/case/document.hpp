@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace wm::cases {
@@ -38,8 +39,8 @@ class Field {
   // Objects. `only` refuses members of other names and suggests the nearest.
   const Field& only(std::initializer_list<std::string_view> names) const;
   std::optional<Field> find(std::string_view name) const;
-  Field at(std::string_view name) const;  // refused where it is missing
-  const std::vector<std::string>& keys() const;
+  Field at(std::string_view name) const;                       // refused where it is missing
+  std::vector<std::pair<std::string, Field>> members() const;  // in the file's order
   // An object with exactly one member, as {"normal": {...}}: its name.
   const std::string& single_key() const;
 
@@ -58,6 +59,7 @@ class Field {
 
  private:
   friend class Document;
+  Field member(std::size_t index) const;
   Field(const Document& document, const Node& node, std::string path)
       : document_(&document), node_(&node), path_(std::move(path)) {}
   const Document* document_;

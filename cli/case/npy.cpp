@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "files.hpp"
+#include "printable.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cases {
@@ -19,14 +20,14 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 
-[[noreturn]] void refuse(const std::filesystem::path& file, std::string_view why) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", file.string(), why));
+[[noreturn]] void refuse(std::string_view file, std::string_view why) {
+  throw Error(ErrorCode::invalid_argument, printable(fmt::format("{}: {}", file, why)));
 }
 
 // Reads the one dictionary numpy writes: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeaderReader {
  public:
-  HeaderReader(std::string_view text, const std::filesystem::path& file) : rest_(text), file_(file) {}
+  HeaderReader(std::string_view text, std::string_view file) : rest_(text), file_(file) {}
 
   void read() {
     expect('{');
@@ -51,8 +52,7 @@ class HeaderReader {
   std::optional<std::vector<std::int64_t>> shape;
 
  private:
-  std::string_view rest_;
-  const std::filesystem::path& file_;
+  std::string_view rest_, file_;
 
   [[noreturn]] void broken() const { refuse(file_, "its header is damaged"); }
   char peek() {
@@ -107,7 +107,7 @@ class HeaderReader {
 };
 
 // '<f4' -> kind and width.
-void read_descr(const std::string& descr, const std::filesystem::path& file, NpyArray& array) {
+void read_descr(const std::string& descr, std::string_view file, NpyArray& array) {
   static constexpr std::string_view known[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"};
   if (descr.size() == 3)
     for (const auto name : known)
@@ -179,8 +179,9 @@ std::string_view descr_of(DType dtype) {
 
 }  // namespace
 
-NpyArray read_npy(const std::filesystem::path& file) {
-  const auto bytes = read_bytes(file);
+NpyArray read_npy(const std::filesystem::path& file) { return parse_npy(read_bytes(file), file.string()); }
+
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view file) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(magic)) refuse(file, "this is no .npy file (it does not start with \\x93NUMPY)");
   if (text.size() < 10) refuse(file, "its header is damaged");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "case.hpp"
@@ -20,6 +21,8 @@ struct NpyArray {
 
 // Versions 1 to 3 of the format. Fortran order, big-endian data, and types without a place here are refused in words.
 NpyArray read_npy(const std::filesystem::path& file);
+// The same from the file's bytes; `name` stands before a refusal.
+NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name);
 
 // The elements as `dtype`, dense. Floats are rounded; unsigned integers of the dtype's own width are raw bits (numpy
 // has no bf16 or fp8); other integers are taken by value and must fit an integer dtype.

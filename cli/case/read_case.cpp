@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -80,11 +81,9 @@ class Reader {
     root.only({"module", "entry", "arch", "defines", "grid", "block", "cluster", "shared", "programmatic_dependent",
                "buffers", "arguments", "outputs"});
     const Field module = root.at("module");
-    case_.module = case_.folder / module.string();
-    if (const auto extension = case_.module.extension(); extension != ".cu" && extension != ".ptx")
+    if (const auto extension = path_of(module).extension(); extension != ".cu" && extension != ".ptx")
       module.refuse("a module is a .cu or a .ptx file");
-    if (!std::filesystem::exists(case_.module))
-      module.refuse(fmt::format("there is no file {}", case_.module.string()));
+    case_.module = existing(module);
     case_.entry = root.at("entry").string();
     if (const auto arch = root.find("arch")) case_.arch = named(*arch, Architecture::parse);
     if (const auto defines = root.find("defines")) read_defines(*defines);
@@ -95,27 +94,29 @@ class Reader {
       case_.launch.shared_bytes = static_cast<std::uint32_t>(shared->unsigned_integer(UINT32_MAX));
     if (const auto early = root.find("programmatic_dependent")) case_.launch.programmatic_dependent = early->boolean();
     if (const auto buffers = root.find("buffers"))
-      for (const auto& name : buffers->keys()) read_buffer(buffers->at(name), name);
+      for (const auto& [name, buffer] : buffers->members()) read_buffer(buffer, name);
     if (const auto arguments = root.find("arguments"))
       for (const Field& item : arguments->items()) read_argument(item);
     if (const auto outputs = root.find("outputs"))
-      for (const auto& name : outputs->keys()) read_output(outputs->at(name), name);
+      for (const auto& [name, output] : outputs->members()) read_output(output, name);
     return std::move(case_);
   }
 
  private:
   Case case_;
+  std::unordered_map<std::string, std::size_t> buffer_index_;  // by name
 
   void read_defines(const Field& defines) {
-    for (const auto& name : defines.keys()) case_.defines[name] = defines.at(name).text();
+    for (const auto& [name, value] : defines.members()) case_.defines[name] = value.text();
   }
 
   std::size_t buffer_named(const Field& field, const std::string& name) const {
+    if (const auto found = buffer_index_.find(name); found != buffer_index_.end()) return found->second;
+    constexpr std::size_t shown = 20;
     std::string names;
-    for (std::size_t i = 0; i < case_.buffers.size(); ++i) {
-      if (case_.buffers[i].name == name) return i;
+    for (std::size_t i = 0; i < std::min(case_.buffers.size(), shown); ++i)
       names += (i ? ", " : "") + case_.buffers[i].name;
-    }
+    if (case_.buffers.size() > shown) names += fmt::format(" and {} more", case_.buffers.size() - shown);
     field.refuse(fmt::format("there is no buffer \"{}\"; there {}", name, names.empty() ? "are none" : "are " + names));
   }
 
@@ -178,10 +179,16 @@ class Reader {
     return uniform;
   }
 
+  std::filesystem::path path_of(const Field& field) const {
+    if (field.string().find('\0') != std::string::npos) field.refuse("a file's name has no zero character");
+    return case_.folder / field.string();
+  }
   std::filesystem::path existing(const Field& field) const {
-    auto path = case_.folder / field.string();
-    if (!std::filesystem::exists(path)) field.refuse(fmt::format("there is no file {}", path.string()));
-    return path;
+    auto path = path_of(field);
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return path;
+    field.refuse(error ? fmt::format("cannot look for {}: {}", path.string(), error.message())
+                       : fmt::format("there is no file {}", path.string()));
   }
 
   void read_buffer(const Field& field, const std::string& name) {
@@ -200,6 +207,7 @@ class Reader {
     }
     const auto fill = field.find("fill");
     buffer.fill = fill ? read_fill(*fill, type) : Fill(Poison{});
+    buffer_index_[name] = case_.buffers.size();
     case_.buffers.push_back(std::move(buffer));
   }
 
@@ -358,7 +366,7 @@ class Reader {
     if (!write && !equals) field.refuse("an output is written (\"write\"), compared (\"equals\") or both");
     if (write) {
       if (!write->string().ends_with(".npy")) write->refuse("an output is written as a .npy file");
-      output.write = case_.folder / write->string();
+      output.write = path_of(*write);
     }
     if (equals) read_expected(*equals, layout, output);
     if (!equals && (tolerance || nan_equal))

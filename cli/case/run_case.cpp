@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -26,6 +27,9 @@ auto at_place(const std::string& place, Do what) {
     return what();
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", place, error.what()));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: this machine has not enough memory for its elements", place));
   }
 }
 
@@ -47,12 +51,13 @@ std::string base_name(const std::string& entry) {
 // The case's buffers on a device, with what they held before the run.
 class Buffers {
  public:
-  Buffers(const Device& device, const std::vector<BufferSpec>& specs) : specs_(specs) {
+  Buffers(const Device& device, const std::vector<BufferSpec>& specs, bool poison) : specs_(specs) {
     for (const auto& spec : specs)
       at_place(spec.place, [&] {
+        buffers_.emplace_back(device, spec.layout.bytes);  // first: a device refuses what is too large in words
         initial_.push_back(fill_elements(spec.fill, spec.layout));
-        buffers_.emplace_back(device, spec.layout.bytes);
-        if (spec.layout.bytes > 0) buffers_.back().upload(to_memory(spec.layout, initial_.back()));
+        if (spec.layout.bytes == 0 || (!poison && std::holds_alternative<Poison>(spec.fill))) return;
+        buffers_.back().upload(to_memory(spec.layout, initial_.back()));
       });
   }
   std::uint64_t address(std::size_t index) const { return buffers_[index].address(); }
@@ -198,8 +203,13 @@ RunResult run_case(const Case& description, const RunRequest& request) {
   result.entry =
       instance ? result.program->lowered.at(description.entry) : resolve_entry(module.entries(), description.entry);
   const Kernel kernel = module.kernel(result.entry);
-  const Buffers buffers(device, description.buffers);
+  const Buffers buffers(device, description.buffers, request.poison);
   const Arguments arguments(device, description.arguments, buffers);
+  // For the judge poison is memory that nobody has written.
+  if (is_virtual && request.virtual_options.check)
+    for (std::size_t i = 0; i < description.buffers.size(); ++i)
+      if (std::holds_alternative<Poison>(description.buffers[i].fill) && description.buffers[i].layout.bytes > 0)
+        vgpu::mark_unwritten(device, buffers.address(i));
 
   const Stream stream(device);
   const Event start(device), end(device);

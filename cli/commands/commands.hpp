@@ -21,10 +21,22 @@ struct RunCommand {
   std::filesystem::path output;
   int repeat = 1;
   bool json = false;
+  bool poison = true;
   bool fidelity = false;  // list the instructions a virtual run used
   vgpu::RunOptions virtual_options;
 };
 int run(const RunCommand& command);
+
+struct CheckCommand {
+  std::filesystem::path file;
+  std::vector<std::string> defines;  // NAME or NAME=VALUE, besides the case's own
+  std::vector<vgpu::Mode> modes;     // none: all
+  std::uint64_t seeds = 3;           // of the modes that have dice
+  std::uint64_t max_instructions = 200'000'000;
+  bool json = false;
+};
+// 0: no error was found, 1: some were.
+int check(const CheckCommand& command);
 
 struct DemoCommand {
   std::filesystem::path folder;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "warpmill/check.hpp"
 #include "warpmill/device.hpp"
 
 namespace wm::vgpu {
@@ -19,6 +21,9 @@ struct RunOptions {
   bool chip_sums = false;              // tensor cores add as the chip's do, bit for bit: a hundred times slower
   std::uint64_t max_instructions = 0;  // warp instructions, all blocks together; 0: no limit
   bool count_instructions = false;     // for RunReport::used; slower
+  // The judge watches: the run is deterministic, and what goes wrong in it is a finding of its report, not an
+  // exception.
+  bool check = false;
 };
 
 // An instruction of a run. Without a bound its results are the chip's, bit for bit (docs/fidelity.md).
@@ -33,6 +38,7 @@ struct RunReport {
   std::uint64_t blocks = 0;
   std::string printed;                // what the kernel's printf wrote; it went to standard output too, as a GPU's does
   std::vector<UsedInstruction> used;  // with count_instructions
+  std::optional<CheckReport> check;
 };
 
 // A virtual device's options hold for every launch on it from then on; its report is that of the launch that ended
@@ -40,5 +46,9 @@ struct RunReport {
 void set_run_options(const Device& device, const RunOptions& options);
 RunOptions run_options(const Device& device);
 RunReport last_run(const Device& device);
+
+// The memory at `address` (of one allocation) counts as never written, whatever it holds: the judge reports reads of
+// it.
+void mark_unwritten(const Device& device, std::uint64_t address);
 
 }  // namespace wm::vgpu

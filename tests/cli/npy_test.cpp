@@ -112,6 +112,7 @@ TEST_F(Npy, WhatCannotBeReadIsRefusedInWords) {
               HasSubstr("too large"));
   EXPECT_THAT(refused(npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "")), HasSubstr("damaged"));
   EXPECT_THAT(refused(npy(1, "{'descr': '<f4', 'fortran_order': False}", "")), HasSubstr("damaged"));
+  EXPECT_THAT(refused(npy(1, "{'\x1b[2J': 1}", "")), HasSubstr("unknown entry '\\x1b[2J'"));
   EXPECT_THAT(refusal([&] { read_npy(folder_ / "none.npy"); }), HasSubstr("No such file"));
   // Every cut of a good file.
   const std::string whole = npy(1, good, bytes_of<float>({1, 2}));

@@ -109,6 +109,14 @@ TEST_F(Program, WhatCannotRunExitsWithTwoAndSaysWhy) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("changed.json:9:5: arguments[0]: tensor map refused"));
 
+  // More than the device has; and, with a stride of 0, a byte there but more than this machine has to compare it.
+  ended = start(run_virtual(changed("saxpy.json", "[10007]", "[1099511627776]")));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("changed.json:5:10: buffers.x: 4398046511104 bytes were asked of the virtual GPU"));
+  ended = start(run_virtual(changed("saxpy.json", "[10007]", "[281474976710656], \"strides\": [0]")) + " --json");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(nlohmann::json::parse(ended.out)["error"]["code"], "out of memory");
+
   ended = start("run --device quantum " + (examples / "saxpy.json").string());
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("quantum"));

@@ -1,6 +1,8 @@
 // Case files: what is read, and how each mistake is refused.
+#include <chrono>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,6 +126,7 @@ TEST_F(CaseFile, EachFieldRefusesWhatItIsNot) {
   } mistakes[] = {
       {"copy.cu", "paste.cu", "module: there is no file"},
       {"copy.cu", "copy.c", "module: a module is a .cu or a .ptx file"},
+      {"copy.cu", "copy.cu\\u0000.cu", "module: a file's name has no zero character"},
       {"sm_90a", "hopper", "arch: "},
       {"[4, 4, 1]", "[]", "grid: one to three sizes"},
       {"[4, 4, 1]", "[1, 1, 1, 1]", "grid: one to three sizes"},
@@ -173,6 +176,44 @@ TEST_F(CaseFile, TextThatIsNoJsonIsRefusedWithItsLine) {
   EXPECT_EQ(refused("{\"grid\": [1],\n\"grid\": [2]}"), "copy.json:2:1: \"grid\" is there twice");
   EXPECT_THAT(refused(std::string(100000, '[')), HasSubstr("nested more than"));
   EXPECT_THAT(refused("{\"grid\": 1e999}"), HasSubstr("copy.json:1:"));
+}
+
+TEST_F(CaseFile, AFileWhoseNameCannotExistIsRefusedLikeOneThatDoesNot) {
+  const std::string name(300, 'a');  // longer than any file system takes
+  EXPECT_THAT(refused_with("copy.cu", name + ".cu"),
+              testing::AllOf(StartsWith("copy.json:2:13: module: cannot look for "), HasSubstr("File name too long")));
+  EXPECT_THAT(refused_with("\"equals\": \"x\"", "\"equals\": \"" + name + ".npy\""),
+              HasSubstr("outputs.y.equals: cannot look for "));
+}
+
+TEST_F(CaseFile, ARefusalShowsControlCharactersInsteadOfSendingThem) {
+  EXPECT_THAT(refused_with(R"({"buffer": "y")", R"({"buffer": "\u001b[2Jy")"),
+              HasSubstr(R"(there is no buffer "\x1b[2Jy")"));
+  EXPECT_THAT(refused_with(R"("entry")", R"("\u0007")"), HasSubstr(R"(copy.json:3:13: \x07: there is no such field)"));
+  EXPECT_THAT(refused("\x7f"), HasSubstr(R"(last read: '\x7f')"));
+}
+
+TEST_F(CaseFile, ALargeFileTakesTimeInProportion) {
+  constexpr int many = 100'000;  // about 2 s; with work for each pair of them it would be minutes
+  const auto start = std::chrono::steady_clock::now();
+  std::string buffers, arguments, defines, outputs;
+  for (int i = 0; i < many; ++i) {
+    buffers += fmt::format(",\n\"b{}\": {{\"dtype\": \"u8\", \"shape\": []}}", i);
+    arguments += fmt::format(",{{\"buffer\": \"b{}\"}}", i);
+    defines += fmt::format(",\"b{}\": 1", i);
+    outputs += fmt::format(",\"b{}\": {{\"equals\": \"x\"}}", i);
+  }
+  const Case c = read(R"({"module": "copy.cu", "entry": "copy", "grid": [1], "block": [1],
+    "buffers": {"x": {"dtype": "u8", "shape": []})" +
+                      buffers + R"(}, "arguments": [{"buffer": "x"})" + arguments + R"(], "defines": {"D": 1)" +
+                      defines + R"(}, "outputs": {"x": {"equals": "x"})" + outputs + "}}");
+  EXPECT_EQ(c.buffers.size(), many + 1u);
+  EXPECT_EQ(std::get<BufferArgument>(c.arguments.back().value).buffer, std::size_t(many));
+  EXPECT_THAT(refused(R"({"module": "copy.cu", "entry": "copy", "grid": [1], "block": [1],
+    "buffers": {"x": {"dtype": "u8", "shape": []})" +
+                      buffers + R"(}, "arguments": [{"buffer": "y"}]})"),
+              testing::EndsWith("b17, b18 and 99981 more"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST_F(CaseFile, EveryCutOfAFileIsRefusedAndNothingElse) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct Planted {
   std::vector<std::string> also;      // other findings that are true of the wrong kernel, in some schedules
   std::map<std::string, int> marked;  // "first", "second" -> the line with `// expect: first`
 };
+// What GoogleTest calls it.
+inline void PrintTo(const Planted& bug, std::ostream* out) { *out << bug.name; }
 
 inline const std::filesystem::path corpus_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "corpus";
 inline const std::filesystem::path clean_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "clean";

@@ -130,7 +130,7 @@ WM_DEVICE void store(const TensorMap& map, const i32 (&at)[rank], SharedAddress 
 }
 
 // cp.async.bulk.tensor.<rank>d.global.shared::cta.im2col_no_offs.bulk_group: pixels back to where im2col loads them
-// from with all offsets zero.
+// from with all offsets zero. The map's corners are 0: the chip answers any other with an illegal instruction.
 template <int rank>
 WM_DEVICE void store_im2col(const TensorMap& map, const i32 (&at)[rank], SharedAddress from, CachePolicy policy = {}) {
   static_assert(rank >= 3 && rank <= 5, "im2col: 3 to 5 coordinates");

@@ -166,6 +166,8 @@ class VirtualDevice final : public Backend {
 
   TensorMap encode(const TensorMapSpec& spec) override { return tensor_map::encode_virtual(spec); }
 
+  void forget(std::uint64_t address) { machine_->forget(address); }
+
   void set_options(const vgpu::RunOptions& options) {
     const std::lock_guard lock(mutex_);
     options_ = options;
@@ -221,5 +223,6 @@ void set_run_options(const Device& device, const RunOptions& options) {
 }
 RunOptions run_options(const Device& device) { return runtime::virtual_device(device).options(); }
 RunReport last_run(const Device& device) { return runtime::virtual_device(device).report(); }
+void mark_unwritten(const Device& device, std::uint64_t address) { runtime::virtual_device(device).forget(address); }
 
 }  // namespace wm::vgpu

@@ -22,6 +22,16 @@ constexpr std::uint32_t swizzled(Swizzle swizzle, std::uint32_t address) {
   return address;
 }
 
+// Bytes after which the pattern repeats; 0 without swizzle.
+constexpr std::uint32_t pattern_of(Swizzle swizzle) {
+  switch (swizzle) {
+    case Swizzle::none: return 0;
+    case Swizzle::b32: return 256;
+    case Swizzle::b64: return 512;
+    default: return 1024;
+  }
+}
+
 // Bytes that stay together.
 constexpr std::uint32_t atom_of(Swizzle swizzle) { return swizzle == Swizzle::b128_atom32_flip8 ? 8 : 16; }
 

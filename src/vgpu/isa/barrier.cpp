@@ -6,6 +6,7 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/gather.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/observer.hpp"
 
 namespace wm::vgpu::isa {
 
@@ -24,7 +25,7 @@ struct BarrierOperands {
 struct Chosen {
   u32 barrier, threads;
 };
-Chosen choose(Warp& warp, const BarrierOperands& b, u32& active) {
+Chosen choose(Warp& warp, const BarrierOperands& b, u32& active, bool waits) {
   const u32 *ids = warp.source32(b.barrier), *counts = warp.source32(b.threads);
   const u32 first = static_cast<u32>(std::countr_zero(active));
   const u32 others = active & ballot_of([&](u32 i) { return ids[i] != ids[first] || counts[i] != counts[first]; });
@@ -39,17 +40,19 @@ Chosen choose(Warp& warp, const BarrierOperands& b, u32& active) {
     warp.fault(fmt::format("a barrier counts whole warps; {} threads are none", count), first);
   if (count > (warp.block().warps.size()) * lanes_per_warp)
     warp.fault(fmt::format("the barrier waits for {} threads of a block of {}", count, warp.block().threads), first);
+  if (Observer* observer = warp.launch().observer; observer != nullptr && !warp.resumed)
+    observer->barrier_arrives(warp, active, id, count, waits);
   const NamedBarrier& now = warp.block().barriers[id];
   if (!warp.resumed && now.arrived > 0 && count != 0 && now.expected != 0 && now.expected != count)
     warp.fault(fmt::format("barrier {} is used with {} threads while others wait for {}", id, count, now.expected),
-               first);
+               first, fault::barrier_count_mismatch);
   return {id, count};
 }
 
 template <Reduction reduction>
 Step sync_op(Warp& warp, const Op& op, u32 active) {
   const auto& b = op.as<BarrierOperands>();
-  const Chosen chosen = choose(warp, b, active);
+  const Chosen chosen = choose(warp, b, active, /*waits=*/true);
   NamedBarrier& barrier = warp.block().barriers[chosen.barrier];
   if (!warp.resumed) {
     Wait w;
@@ -63,6 +66,7 @@ Step sync_op(Warp& warp, const Op& op, u32 active) {
     warp.block().arrive(chosen.barrier, warp, active, chosen.threads);
     return warp.wait(w, active);
   }
+  if (Observer* observer = warp.launch().observer) observer->barrier_passes(warp, active, chosen.barrier);
   if constexpr (reduction != Reduction::none) {
     // The generation that has just ended is the one before the current; the next cannot end without this thread.
     const auto result = barrier.results[(barrier.generation - 1) & 1];
@@ -78,7 +82,7 @@ Step sync_op(Warp& warp, const Op& op, u32 active) {
 }
 
 Step arrive_op(Warp& warp, const Op& op, u32 active) {
-  const Chosen chosen = choose(warp, op.as<BarrierOperands>(), active);
+  const Chosen chosen = choose(warp, op.as<BarrierOperands>(), active, /*waits=*/false);
   warp.block().arrive(chosen.barrier, warp, active, chosen.threads);
   return warp.parts().size() == 1 ? Step::go : Step::regroup;
 }

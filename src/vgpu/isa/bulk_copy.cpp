@@ -59,7 +59,7 @@ class BulkCopy final : public AsyncOperation {
       moved += range.bytes;
     }
     if (pieces_.empty()) return finish(cluster, moved);
-    if (barrier_ != 0) mbarrier::complete_bytes(cluster, barrier_, moved);
+    if (barrier_ != 0) mbarrier::complete_bytes(cluster, barrier_, moved, watched);
     return false;
   }
 
@@ -72,7 +72,7 @@ class BulkCopy final : public AsyncOperation {
   }
   bool finish(Cluster& cluster, u32 moved) {
     membership.done();
-    if (barrier_ != 0) mbarrier::complete_bytes(cluster, barrier_, moved);
+    if (barrier_ != 0) mbarrier::complete_bytes(cluster, barrier_, moved, watched);
     return true;
   }
   const BulkOperands& what_;
@@ -91,6 +91,21 @@ u64 shared_address(Warp& warp, AddressSpace space, u64 address, u32 lane) {
 
 bool in_shared(AddressSpace space) { return space == AddressSpace::shared || space == AddressSpace::shared_cluster; }
 
+u64 generic(AddressSpace space, u64 address) { return in_shared(space) ? shared_window + address : address; }
+
+// The observer's number for a copy; 0 where nobody watches.
+u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier, bool atomic) {
+  Observer* observer = warp.launch().observer;
+  if (observer == nullptr) return 0;
+  CopyIssue issue;
+  if (from != 0) issue.reads.add(from, bytes);
+  issue.writes.add(to, bytes);
+  issue.barrier = barrier;
+  issue.atomic = atomic;
+  if (barrier == 0) issue.group = CopyIssue::Group::bulk;
+  return observer->copy_issued(warp, lane, issue);
+}
+
 Step bulk_op(Warp& warp, const Op& op, u32 active) {
   const auto& b = op.as<BulkOperands>();
   LaneAddresses to, from, barrier{};
@@ -107,6 +122,7 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
       std::byte* target = resolve_one(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, 0);
       copy->membership = Membership(warp.bulk, i);
+      copy->watched = tell(warp, i, generic(b.from_space, from[i]), generic(b.to_space, to[i]), bytes, 0, b.reduces);
       cluster.async.issue(cluster, std::move(copy));
       return;
     }
@@ -114,8 +130,10 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
     for (const Destination& d : destinations(warp, i, to[i], barrier[i], mask)) {
       std::byte* target = resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 16, AccessKind::write, i);
       resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
-      cluster.async.issue(cluster,
-                          std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, d.barrier));
+      auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, d.barrier);
+      copy->watched =
+          tell(warp, i, generic(b.from_space, from[i]), shared_window + d.shared, bytes, d.barrier, b.reduces);
+      cluster.async.issue(cluster, std::move(copy));
     }
   });
   return Step::go;
@@ -183,7 +201,7 @@ class RegisterStore final : public AsyncOperation {
       copy::reduce_elements(what_.reduction, what_.element, to_, values.data(), bytes);
     else
       std::memcpy(to_, values.data(), bytes);
-    mbarrier::complete_bytes(cluster, barrier_, bytes);
+    mbarrier::complete_bytes(cluster, barrier_, bytes, watched);
     return true;
   }
 
@@ -211,6 +229,7 @@ Step register_store_op(Warp& warp, const Op& op, u32 active) {
       const u64 value = r.bytes == 8 ? warp.source64(r.rows[k])[i] : warp.source32(r.rows[k])[i];
       std::memcpy(store->values.data() + k * r.bytes, &value, r.bytes);
     }
+    store->watched = tell(warp, i, 0, shared_window + at, bytes, signal, r.reduces);
     cluster.async.issue(cluster, std::move(store));
   });
   return Step::go;

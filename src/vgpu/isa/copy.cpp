@@ -61,7 +61,7 @@ class CopyArrival final : public AsyncOperation {
  public:
   CopyArrival(const Origin& from, u64 address) : AsyncOperation(from), address_(address) {}
   bool advance(Cluster& cluster, Random*) override {
-    mbarrier::arrive_async(cluster, address_, 1);
+    mbarrier::arrive_async(cluster, address_, 1, watched);
     return true;
   }
 
@@ -96,6 +96,15 @@ Step copy_op(Warp& warp, const Op& op, u32 active) {
   } else {
     resolve(warp, op, AddressSpace::global, from, c.bytes, c.bytes, AccessKind::read, active, source);
   }
+  if (Observer* observer = warp.launch().observer)
+    for_each_lane(active, [&](u32 i) {
+      CopyIssue issue;
+      issue.writes.add(shared_window + to[i], c.bytes);
+      if (counts[i] > 0) issue.reads.add(from[i], counts[i]);
+      issue.group = CopyIssue::Group::copies;
+      issue.async_proxy = false;
+      observer->copy_issued(warp, i, issue);
+    });
   for_each_lane(active, [&](u32 i) {
     operation->add({target.at[i], counts[i] > 0 ? source.at[i] : target.at[i], counts[i], {warp.copies, i}});
   });
@@ -141,7 +150,8 @@ Step arrive_op(Warp& warp, const Op& op, u32 active) {
     u64 word;
     std::memcpy(&word, place, 8);
     mbarrier::Fields f = mbarrier::unpack(word);
-    if (!f.valid) warp.fault(fmt::format("the mbarrier at {:#x} is not initialised", address), i);
+    if (!f.valid)
+      warp.fault(fmt::format("the mbarrier at {:#x} is not initialised", address), i, fault::barrier_not_initialised);
     if (!a.no_increment) {
       if (f.pending == mbarrier::most_arrivals) warp.fault("the mbarrier cannot count more arrivals", i);
       ++f.pending;
@@ -149,6 +159,8 @@ Step arrive_op(Warp& warp, const Op& op, u32 active) {
       std::memcpy(place, &word, 8);
     }
     auto arrival = std::make_unique<CopyArrival>(Origin::of(warp, i), address);
+    if (Observer* observer = warp.launch().observer)
+      arrival->watched = observer->arrival_issued(warp, i, address, !a.no_increment);
     arrival->stream = stream_of(warp);
     warp.cluster().async.issue(warp.cluster(), std::move(arrival));
   });

@@ -9,6 +9,8 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/lanes.hpp"
 #include "vgpu/isa/memory_operands.hpp"
+#include "vgpu/machine/fault.hpp"
+#include "vgpu/machine/observer.hpp"
 #include "vgpu/memory/access.hpp"
 #include "warpmill/error.hpp"
 
@@ -29,7 +31,9 @@ u64 read(const Cluster& cluster, u64 address) {
 
 std::string name(u64 address) { return fmt::format("the mbarrier at {:#x}", address); }
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::execution, what); }
+[[noreturn]] void fail(const std::string& what, const char* finding = fault::other) {
+  throw Fault(what, finding, what);
+}
 
 Fields writable(Cluster& cluster, u64 address, std::byte*& place) {
   Block* block = cluster.block_of(address);
@@ -40,7 +44,9 @@ Fields writable(Cluster& cluster, u64 address, std::byte*& place) {
   u64 word;
   std::memcpy(&word, place, 8);
   const Fields f = unpack(word);
-  if (!f.valid) fail(fmt::format("an asynchronous operation signals {}, which is not initialised", name(address)));
+  if (!f.valid)
+    fail(fmt::format("an asynchronous operation signals {}, which is not initialised", name(address)),
+         fault::barrier_not_initialised);
   return f;
 }
 
@@ -75,7 +81,8 @@ void turn(Fields& f) {
 
 bool phase_done(Cluster& cluster, u64 address, u32 parity) { return unpack(read(cluster, address)).phase != parity; }
 
-void complete_bytes(Cluster& cluster, u64 address, u32 bytes) {
+void complete_bytes(Cluster& cluster, u64 address, u32 bytes, u64 copy) {
+  if (Observer* observer = cluster.run->observer) observer->bytes_arrive(cluster, address, bytes, copy);
   std::byte* place = nullptr;
   Fields f = writable(cluster, address, place);
   if (f.bytes - static_cast<i64>(bytes) < -most_bytes)
@@ -85,10 +92,12 @@ void complete_bytes(Cluster& cluster, u64 address, u32 bytes) {
   put(cluster, place, f);
 }
 
-void arrive_async(Cluster& cluster, u64 address, u32 count) {
+void arrive_async(Cluster& cluster, u64 address, u32 count, u64 arrival) {
+  if (Observer* observer = cluster.run->observer) observer->arrival_arrives(cluster, address, arrival);
   std::byte* place = nullptr;
   Fields f = writable(cluster, address, place);
-  if (count > f.pending) fail(fmt::format("{}: {} arrivals where {} are pending", name(address), count, f.pending));
+  if (count > f.pending)
+    fail(fmt::format("{}: {} arrivals where {} are pending", name(address), count, f.pending), fault::barrier_overrun);
   f.pending -= count;
   turn(f);
   put(cluster, place, f);
@@ -144,8 +153,17 @@ Fields fields_at(Warp& warp, const Place& place, u32 lane) {
   u64 word;
   std::memcpy(&word, place.bytes, 8);
   const Fields f = mbarrier::unpack(word);
-  if (!f.valid) warp.fault(fmt::format("the mbarrier at {:#x} is not initialised", place.address), lane);
+  if (!f.valid)
+    warp.fault(fmt::format("the mbarrier at {:#x} is not initialised", place.address), lane,
+               fault::barrier_not_initialised);
   return f;
+}
+
+void tell(const Warp& warp, const Op& op, u32 lane, const Place& place, MbarrierUse use) {
+  Observer* observer = warp.launch().observer;
+  if (observer == nullptr) return;
+  use.address = place.address;
+  observer->uses_mbarrier(warp, op, lane, use);
 }
 
 void put(Warp& warp, const Place& place, const Fields& f) {
@@ -169,12 +187,14 @@ Step init_op(Warp& warp, const Op& op, u32 active) {
     const u32 count = warp.source32(use.value)[i];
     if (count == 0 || count > mbarrier::most_arrivals)
       warp.fault(fmt::format("an mbarrier counts 1 to {} arrivals, not {}", mbarrier::most_arrivals, count), i);
+    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::init, .count = count});
     put(warp, place, {0, count, count, 0, true});
   });
 }
 
 Step invalidate_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use&, const Place& place, u32 i) {
+    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::invalidate});
     fields_at(warp, place, i);
     put(warp, place, {});
   });
@@ -190,6 +210,7 @@ void expect(Warp& warp, Fields& f, const Place& place, u32 bytes, u32 lane) {
 
 Step expect_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
+    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::expect, .bytes = warp.source32(use.value)[i]});
     Fields f = fields_at(warp, place, i);
     expect(warp, f, place, warp.source32(use.value)[i], i);
     mbarrier::turn(f);
@@ -199,22 +220,25 @@ Step expect_op(Warp& warp, const Op& op, u32 active) {
 
 Step complete_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
+    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::complete, .bytes = warp.source32(use.value)[i]});
     fields_at(warp, place, i);
-    mbarrier::complete_bytes(warp.cluster(), place.address, warp.source32(use.value)[i]);
+    mbarrier::complete_bytes(warp.cluster(), place.address, warp.source32(use.value)[i], 0);
   });
 }
 
 Step arrive_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
-    Fields f = fields_at(warp, place, i);
-    const u64 before = mbarrier::pack(f);
     const u32 value = warp.source32(use.value)[i];
     const u32 count = use.bytes ? 1 : value;
+    tell(warp, op, i, place,
+         {.kind = MbarrierUse::Kind::arrive, .count = count, .bytes = use.bytes ? value : 0, .drop = use.drop});
+    Fields f = fields_at(warp, place, i);
+    const u64 before = mbarrier::pack(f);
     if (use.bytes) expect(warp, f, place, value, i);
     if (count > f.pending)
       warp.fault(fmt::format("{} arrival{} at the mbarrier at {:#x}, where {} {} pending in this phase", count,
                              count == 1 ? "" : "s", place.address, f.pending, f.pending == 1 ? "is" : "are"),
-                 i);
+                 i, fault::barrier_overrun);
     if (use.no_complete && count == f.pending && f.bytes == 0)
       warp.fault(
           fmt::format("an arrival with .noComplete would complete the phase of the mbarrier at {:#x}", place.address),
@@ -237,10 +261,14 @@ Step wait_op(Warp& warp, const Op& op, u32 active) {
   Wait wait;
   for_each_lane(active, [&](u32 i) {
     const Place place = place_of(warp, use, addresses, AccessKind::read, i);
-    const Fields f = fields_at(warp, place, i);
     const u32 parity =
         use.state ? mbarrier::unpack(warp.source64(use.value)[i]).phase : warp.source32(use.value)[i] & 1;
-    if (f.phase != parity) {
+    u64 word;
+    std::memcpy(&word, place.bytes, 8);
+    const bool over = mbarrier::unpack(word).phase != parity;
+    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::wait, .parity = parity, .done = over});
+    fields_at(warp, place, i);
+    if (over) {
       done |= 1u << i;
     } else if (wait.kind == WaitKind::none) {
       wait.kind = WaitKind::mbarrier;

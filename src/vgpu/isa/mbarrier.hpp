@@ -30,10 +30,11 @@ void turn(Fields& fields);  // begins the next phase if all arrivals and all byt
 
 // Addresses are shared addresses with the block's rank.
 bool phase_done(Cluster& cluster, u64 address, u32 parity);
-// Copied bytes have arrived. Throws execution where the barrier is gone.
-void complete_bytes(Cluster& cluster, u64 address, u32 bytes);
+// Copied bytes have arrived. Throws execution where the barrier is gone. `copy` and `arrival` are the observer's
+// numbers for who brings them, 0 for none.
+void complete_bytes(Cluster& cluster, u64 address, u32 bytes, u64 copy);
 // An arrival of an asynchronous operation: cp.async.mbarrier.arrive.
-void arrive_async(Cluster& cluster, u64 address, u32 count);
+void arrive_async(Cluster& cluster, u64 address, u32 count, u64 arrival);
 std::string describe_wait(const Cluster& cluster, u64 address, u32 parity);
 
 }  // namespace mbarrier

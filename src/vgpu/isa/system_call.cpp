@@ -148,7 +148,10 @@ u64 assertion(Warp& warp, u32 lane, const std::vector<std::byte*>& arguments) {
 }
 
 u64 allocate(Warp& warp, u32, const std::vector<std::byte*>& arguments) {
-  return warp.launch().heap.allocate(word(arguments[0]));
+  const u64 bytes = word(arguments[0]), address = warp.launch().heap.allocate(bytes);
+  if (Observer* observer = warp.launch().observer; observer != nullptr && address != 0)
+    observer->unwritten({address, bytes});
+  return address;
 }
 u64 release(Warp& warp, u32 lane, const std::vector<std::byte*>& arguments) {
   if (!warp.launch().heap.release(word(arguments[0])))

@@ -2,6 +2,7 @@
 // for what, and in which pieces it comes.
 #include "vgpu/copy/tensor_copy.hpp"
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -80,7 +81,7 @@ class TensorLoad final : public AsyncOperation {
     const u32 tile = static_cast<u32>(to_.shared & shared_offset_mask);
     Global global(cluster.run->memory);
     if (dice == nullptr) {
-      mbarrier::complete_bytes(cluster, to_.barrier, copy::load(map_, at_, global, shared_of(block), tile));
+      mbarrier::complete_bytes(cluster, to_.barrier, copy::load(map_, at_, global, shared_of(block), tile), watched);
       return true;
     }
     // Read at once, arriving piece by piece: through an image of the tile.
@@ -98,7 +99,7 @@ class TensorLoad final : public AsyncOperation {
       std::memcpy(place + range.offset, image_.data() + range.offset, range.bytes);
       arrived += range.bytes;
     }
-    mbarrier::complete_bytes(cluster, to_.barrier, arrived);
+    mbarrier::complete_bytes(cluster, to_.barrier, arrived, watched);
     return pieces_.empty();
   }
 
@@ -183,12 +184,38 @@ void check_coordinates(Warp& warp, const Fields& map, const copy::Coordinates& a
                            "of 16 bytes, and the chip answers with an illegal instruction",
                            at.at[0], name_of(map.element), bits / 8),
                lane);
+  if (const std::array<std::int32_t, 3> none{}; !load && (map.lower != none || map.upper != none))
+    warp.fault(
+        "a tensor store goes through an im2col map whose corners are not all 0: the chip answers with an illegal "
+        "instruction; store through a map without corners",
+        lane);
   for (u32 k = 0; !load && k < map.rank; ++k)
     if (at.at[k] < 0)
       warp.fault(fmt::format("coordinate {} of a tensor store is {}: a box that is stored or reduced begins at no "
                              "negative coordinate, and the chip answers with an illegal instruction",
                              k, at.at[k]),
                  lane);
+}
+
+// The observer's number for a copy; 0 where nobody watches.
+u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const copy::Coordinates& at,
+         const Destination& tile, Direction direction) {
+  const bool load = direction == Direction::load;
+  Observer* observer = warp.launch().observer;
+  if (observer == nullptr) return 0;
+  CopyIssue issue;
+  const u64 window = shared_window + (tile.shared & ~u64{shared_offset_mask});
+  copy::for_each_chunk(map, at, static_cast<u32>(tile.shared & shared_offset_mask), [&](const copy::Chunk& c) {
+    (load ? issue.writes : issue.reads).add(window + c.shared, c.bytes);
+    if (c.inside) (load ? issue.reads : issue.writes).add(c.global, c.bytes);
+  });
+  issue.barrier = tile.barrier;
+  if (!load) issue.group = CopyIssue::Group::bulk;
+  issue.atomic = direction == Direction::reduce;
+  issue.map = map_address;
+  issue.tile = tile.shared;
+  issue.swizzle_pattern = copy::pattern_of(map.swizzle);
+  return observer->copy_issued(warp, lane, issue);
 }
 
 Step tensor_op(Warp& warp, const Op& op, u32 active) {
@@ -214,6 +241,7 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
         warp.fault(fmt::format("there is no such reduction of {} elements", name_of(map.element)), i);
       auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, shared[i], t);
       store->membership = Membership(warp.bulk, i);
+      store->watched = tell(warp, i, maps[i], map, at, {shared[i], 0}, t.direction);
       cluster.async.issue(cluster, std::move(store));
       return;
     }
@@ -221,7 +249,9 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
     for (const Destination& d : destinations(warp, i, shared[i], barrier[i], mask)) {
       resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 128, kind, i);
       resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
-      cluster.async.issue(cluster, std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d));
+      auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d);
+      copy->watched = tell(warp, i, maps[i], map, at, d, t.direction);
+      cluster.async.issue(cluster, std::move(copy));
     }
   });
   return Step::go;

@@ -33,6 +33,10 @@ Step replace_op(Warp& warp, const Op& op, u32 active) {
   lane_addresses(warp, r.address, addresses);
   for_each_lane(active, [&](u32 i) {
     std::byte* map = resolve_one(warp, r.space, addresses[i], 128, 64, AccessKind::write, i);
+    if (Observer* observer = warp.launch().observer) {
+      const u64 window = r.space == AddressSpace::shared ? shared_window : 0;
+      observer->access_range(warp, AccessKind::write, {window + addresses[i], 128}, i);
+    }
     const u64 value = r.wide ? warp.source64(r.value)[i] : warp.source32(r.value)[i];
     try {
       tensor_map::replace(std::span<std::byte, 128>(map, 128), r.field, r.ordinal, value);
@@ -56,6 +60,10 @@ Step copy_op(Warp& warp, const Op& op, u32 active) {
   const u32 lane = static_cast<u32>(std::countr_zero(active));
   const std::byte* source = resolve_one(warp, AddressSpace::shared, from[lane], 128, 128, AccessKind::read, lane);
   std::byte* target = resolve_one(warp, AddressSpace::global, to[lane], 128, 128, AccessKind::write, lane);
+  if (Observer* observer = warp.launch().observer) {
+    observer->access_range(warp, AccessKind::read, {shared_window + from[lane], 128}, lane);
+    observer->access_range(warp, AccessKind::write, {to[lane], 128}, lane);
+  }
   std::memcpy(target, source, 128);
   return Step::go;
 }

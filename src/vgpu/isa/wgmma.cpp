@@ -10,6 +10,7 @@
 #include "vgpu/isa/gather.hpp"
 #include "vgpu/isa/matrix_types.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/observer.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu {
@@ -89,9 +90,33 @@ void form_product(Warp& warp, Warpgroup& group) {
   cluster.async.issue(cluster, std::move(product));
 }
 
+// What one warp's share of a product reads: its 16 rows of A, all of B.
+MatrixReads reads_of(const Warp& warp, const Multiply& m, const MatrixIssue& issue) {
+  MatrixReads what;
+  what.accumulates = issue.accumulate;
+  const u64 window = shared_window + warp.block().shared_base;
+  const auto add = [&](const numeric::MatrixDescriptor& matrix, bool mn_major, u32 first, u32 rows) {
+    what.operands.push_back(
+        {matrix.address, matrix.swizzle == numeric::Swizzle::none ? 0 : 8 * matrix.pitch(), matrix.base_offset});
+    if (mn_major) {
+      for (u32 k = 0; k < static_cast<u32>(m.shape.k()); ++k)
+        for (u32 group = first / 8; group < (first + rows) / 8; ++group)
+          what.reads.add(window + matrix.mn_major(group, k), 16);
+    } else {
+      for (u32 row = first; row < first + rows; ++row)
+        for (u32 chunk = 0; chunk < 2; ++chunk) what.reads.add(window + matrix.k_major(row, chunk), 16);
+    }
+  };
+  if (m.a_rows.empty())
+    add(numeric::MatrixDescriptor::decode(issue.a), m.a_mn_major, warp.index() % warps_per_group * 16, 16);
+  add(numeric::MatrixDescriptor::decode(issue.b), m.b_mn_major, 0, static_cast<u32>(m.shape.n));
+  return what;
+}
+
 Step multiply_op(Warp& warp, const Op& op, u32 active) {
   if (const auto step = gather_warp(warp, active)) return *step;
-  if (active != all_lanes) warp.fault("wgmma needs all 32 threads of each of its four warps");
+  if (active != all_lanes)
+    warp.fault("wgmma needs all 32 threads of each of its four warps", lanes_per_warp, fault::partial_warpgroup);
   const auto& m = op.as<Multiply>();
   const u32 first = warp.index() / warps_per_group * warps_per_group;
   if (first + warps_per_group > warp.block().warps.size())
@@ -104,6 +129,7 @@ Step multiply_op(Warp& warp, const Op& op, u32 active) {
   issue.b = warp.source64(m.b)[0];
   issue.accumulate = warp.predicate(m.scale_d) & 1;
   issue.group = warp.matrices.of(0).add();
+  if (Observer* observer = warp.launch().observer) observer->multiply_issued(warp, op, reads_of(warp, m, issue));
   Warpgroup& group = warp.block().warpgroups[warp.index() / warps_per_group];
   group.issued[warp.index() % warps_per_group].push_back(issue);
   for (const auto& queue : group.issued)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/fault.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu {
@@ -15,9 +16,15 @@ bool advance(AsyncOperation& operation, Cluster& cluster, Random* dice) {
     return operation.advance(cluster, dice);
   } catch (const Error& error) {
     const Origin& o = operation.origin;
-    throw Error(ErrorCode::execution,
-                fmt::format("{}\n  --> {}   {} lane {}", error.what(), cluster.run->program.place_of(*o.function, o.pc),
-                            o.warp->describe(), o.lane));
+    const auto* inner = dynamic_cast<const Fault*>(&error);
+    Fault fault(fmt::format("{}\n  --> {}   {} lane {}", error.what(), cluster.run->program.place_of(*o.function, o.pc),
+                            o.warp->describe(), o.lane),
+                inner != nullptr ? inner->finding : fault::other, error.what());
+    fault.function = o.function;
+    fault.pc = o.pc;
+    fault.block = o.warp->block().id;
+    fault.warp = o.warp->index();
+    throw fault;
   }
 }
 }  // namespace

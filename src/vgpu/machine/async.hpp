@@ -35,6 +35,7 @@ class AsyncOperation {
   virtual bool advance(Cluster& cluster, Random* dice) = 0;
 
   Origin origin;
+  u64 watched = 0;    // the observer's number for it
   u64 stream = 0;     // operations of one stream complete in the order of their issue; 0: independent
   bool late = false;  // adversarial: only when nobody can go on without it
 };

@@ -16,7 +16,7 @@ class Heap {
     constexpr u64 capacity = u64{8} << 20;  // the chip's default
     std::lock_guard lock(mutex_);
     if (bytes == 0 || bytes > capacity - used_) return 0;
-    const u64 address = memory_.allocate(bytes);
+    const u64 address = memory_.allocate_heap(bytes);
     used_ += bytes;
     live_[address] = bytes;
     return address;

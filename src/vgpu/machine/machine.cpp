@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/check/judge.hpp"
+#include "vgpu/machine/fault.hpp"
 #include "vgpu/machine/grid.hpp"
 #include "vgpu/machine/tally.hpp"
 #include "vgpu/vgpu.hpp"
@@ -50,6 +52,7 @@ void Machine::write(std::uint64_t address, std::span<const std::byte> source) {
   if (source.empty()) return;
   const Memory::Use use(state_->memory);
   std::memcpy(state_->memory.at(address, source.size(), "upload"), source.data(), source.size());
+  state_->memory.note_written(address);
 }
 
 void Machine::read(std::span<std::byte> destination, std::uint64_t address) const {
@@ -62,7 +65,10 @@ void Machine::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
   if (bytes == 0) return;
   const Memory::Use use(state_->memory);
   std::memset(state_->memory.at(address, bytes, "fill"), static_cast<int>(value), bytes);
+  state_->memory.note_written(address);
 }
+
+void Machine::forget(std::uint64_t address) { state_->memory.forget(address); }
 
 std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name) {
   return std::make_shared<Program>(ptx, name, state_->memory, state_->chip);
@@ -73,6 +79,26 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
   for (const ProgramKernel& k : program.kernels()) all.push_back(&k);
   return all;
 }
+
+namespace {
+// Under the judge's eyes: what ends the run is one more finding.
+void run_judged(Run& run, RunReport& report) {
+  run.options.deterministic = true;
+  check::Judge judge(run);
+  for (const Region& region : run.memory.unwritten()) judge.unwritten({region.address, region.bytes});
+  run.observer = &judge;
+  try {
+    run_grid(run, report);
+  } catch (const Fault& fault) {
+    judge.faulted(fault);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::execution) throw;
+    judge.faulted(Fault(error.what(), fault::other, error.what()));
+  }
+  run.observer = nullptr;
+  report.check = judge.take_report();
+}
+}  // namespace
 
 void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
                   std::span<const std::byte> parameters, const RunOptions& options, RunReport& report) {
@@ -88,7 +114,11 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   check_shape(run, kernel);
   std::optional<Tally> tally;
   if (options.count_instructions) run.tally = &tally.emplace(program);
-  run_grid(run, report);
+  if (options.check)
+    run_judged(run, report);
+  else
+    run_grid(run, report);
+  state_->memory.note_all_written();
   if (tally) report.used = tally->used(options.chip_sums);
 }
 

@@ -1,20 +1,90 @@
-// What the judge may listen to. Every access to memory and every synchronisation passes through the functions that
-// call it (memory/access.cpp, the barrier code); a plain run has no observer and pays one branch for it.
+// What the judge listens to. The machine tells it of every instruction, access, arrival and copy of a checked run; a
+// plain run has no observer and pays a branch where it would be told.
 #pragma once
 
-#include "vgpu/machine/op.hpp"
+#include <vector>
+
+#include "vgpu/machine/footprint.hpp"
 
 namespace wm::vgpu {
 
 class Warp;
+struct Cluster;
 
 enum class AccessKind : u8 { read, write, atomic };
+
+// What a thread does to an mbarrier.
+struct MbarrierUse {
+  enum class Kind : u8 { init, invalidate, arrive, expect, complete, wait };
+  Kind kind = Kind::arrive;
+  u64 address = 0;  // shared address with the block's rank
+  u32 count = 0;    // arrivals; of init, those of every phase
+  u32 bytes = 0;    // announced, or completed
+  bool drop = false;
+  u32 parity = 0;     // a wait asks for
+  bool done = false;  // and it is over
+};
+
+// A copy as it is issued: what it will read and write, and how its completion is learnt.
+struct CopyIssue {
+  enum class Group : u8 { none, copies, bulk };
+  Footprint reads, writes;
+  u64 barrier = 0;  // shared address with rank; 0: none
+  Group group = Group::none;
+  bool async_proxy = true;
+  bool atomic = false;      // it reduces: each element is an atomic operation
+  u64 map = 0;              // generic address of its tensor map; 0: none
+  u64 tile = 0;             // shared address of a swizzled tile
+  u32 swizzle_pattern = 0;  // bytes after which the tile's pattern repeats; 0: no swizzle
+};
+
+// A warp's share of a wgmma: the shared memory it reads, and the bases of its operands.
+struct MatrixReads {
+  Footprint reads;
+  struct Operand {
+    u32 address = 0;          // in the block's shared memory
+    u32 swizzle_pattern = 0;  // bytes; 0: none
+    u32 base_offset = 0;
+  };
+  std::vector<Operand> operands;
+  bool accumulates = true;
+};
 
 class Observer {
  public:
   virtual ~Observer() = default;
+
+  virtual void cluster_starts(const Cluster& cluster) = 0;
+  virtual void cluster_ends(const Cluster& cluster) = 0;
+  // No warp can go on, and nothing is in flight.
+  virtual void stuck(const Cluster& cluster) = 0;
+
+  // Before and after an instruction runs for `active`. One that waits runs again when its wait is over (warp.resumed).
+  virtual void executes(const Warp& warp, const Op& op, u32 active) = 0;
+  virtual void executed(const Warp& warp, const Op& op, u32 active, bool waits) = 0;
+  virtual void exits(const Warp& warp, u32 lanes) = 0;
+
   // A warp's instruction reads or writes `bytes` at each active lane's generic address.
   virtual void access(const Warp& warp, const Op& op, AccessKind kind, const u64* addresses, u32 bytes, u32 active) = 0;
+  // One lane's access of any length.
+  virtual void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) = 0;
+
+  // bar.sync, bar.red (`waits`) and bar.arrive. `threads` 0: all of the block.
+  virtual void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) = 0;
+  virtual void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) = 0;
+
+  virtual void uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const MbarrierUse& use) = 0;
+
+  // The numbers given here come back when bytes or arrivals reach a barrier.
+  virtual u64 copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) = 0;
+  virtual u64 arrival_issued(const Warp& warp, u32 lane, u64 barrier, bool increments) = 0;
+  virtual void bytes_arrive(const Cluster& cluster, u64 barrier, u32 bytes, u64 copy) = 0;
+  virtual void arrival_arrives(const Cluster& cluster, u64 barrier, u64 arrival) = 0;
+
+  virtual void multiply_issued(const Warp& warp, const Op& op, const MatrixReads& issue) = 0;
+
+  // Device memory that nobody has written: when the run starts, and of the kernel's malloc.
+  virtual void unwritten(const MemoryRange& range) = 0;
 };
 
 }  // namespace wm::vgpu

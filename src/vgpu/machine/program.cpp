@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -79,7 +80,8 @@ u64 Program::place_in_memory(const ptx::Variable& v) {
   const u64 bytes = std::max<u64>(v.bytes, 1);
   const u64 address = memory_.allocate(bytes, v.name, v.space == ptx::Space::constant);
   owned_.push_back(address);
-  std::memcpy(memory_.at(address, bytes, "a variable"), v.initial.data(), std::min<u64>(v.initial.size(), v.bytes));
+  const auto initial = std::as_bytes(std::span(v.initial)).first(std::min<u64>(v.initial.size(), v.bytes));
+  std::ranges::copy(initial, memory_.at(address, bytes, "a variable"));
   return address;
 }
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/fault.hpp"
+#include "vgpu/machine/observer.hpp"
 #include "vgpu/machine/report.hpp"
 #include "warpmill/error.hpp"
 
@@ -53,6 +55,7 @@ void Cluster::start(Run& launch, u64 cluster_id) {
     b.warpgroups.assign((warps + warps_per_group - 1) / warps_per_group, {});
     for (u32 w = 0; w < warps; ++w) b.warps[w].start(b, w, block_threads - w * lanes_per_warp);
   }
+  if (launch.observer != nullptr) launch.observer->cluster_starts(*this);
 }
 
 Block* Cluster::block_of(u64 shared_address) {
@@ -93,11 +96,11 @@ void Cluster::count(u64 ran) {
   instructions += ran;
   const u64 limit = run->options.max_instructions;
   if (limit != 0 && run->instructions.load(std::memory_order_relaxed) + instructions > limit)
-    throw Error(
-        ErrorCode::execution,
+    throw Fault(
         fmt::format("stopped: the kernel ran more than {} warp instructions (max_instructions; on the command line "
                     "--max-instructions N, 0 for no limit)\n{}",
-                    limit, list_waiting(*this)));
+                    limit, list_waiting(*this)),
+        fault::no_end, fmt::format("the kernel ran more than {} warp instructions without an end", limit));
 }
 
 bool Cluster::advance(u64 budget) {
@@ -118,6 +121,7 @@ bool Cluster::advance(u64 budget) {
   patience = spun < patience ? most_patience : std::max(patience / 4, least_patience);
   run->instructions.fetch_add(instructions, std::memory_order_relaxed);
   instructions = 0;
+  if (!live && run->observer != nullptr) run->observer->cluster_ends(*this);
   return !live;
 }
 
@@ -134,9 +138,10 @@ void Cluster::unblock() {
         }
   idle_times = events == idle_events ? idle_times + 1 : 0;
   idle_events = events;
-  if (!can || idle_times > idle_limit)
-    throw Error(ErrorCode::execution, fmt::format("deadlock: no warp of {} can go on, and nothing is in flight\n{}",
-                                                  describe(*this), list_waiting(*this)));
+  if (can && idle_times <= idle_limit) return;
+  if (run->observer != nullptr) run->observer->stuck(*this);
+  const std::string what = fmt::format("no warp of {} can go on, and nothing is in flight", describe(*this));
+  throw Fault(fmt::format("deadlock: {}\n{}", what, list_waiting(*this)), fault::deadlock, what);
 }
 
 }  // namespace wm::vgpu

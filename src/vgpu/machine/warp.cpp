@@ -9,6 +9,7 @@
 
 #include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/observer.hpp"
 #include "vgpu/machine/tally.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
@@ -130,12 +131,30 @@ u32 Warp::run(u32 budget) {
       ++instructions_;
       return active == 0 ? Step::go : op.run(*this, op, active);
     };
-    Step last = Step::go;
-    if (resumed) {
-      last = step();
-      resumed = gave_up = false;
-    }
-    while (last == Step::go && pc < end && instructions_ < stop) last = step();
+    const auto run_on = [&](const auto& one) {
+      Step last = Step::go;
+      if (resumed) {
+        last = one();
+        resumed = gave_up = false;
+      }
+      while (last == Step::go && pc < end && instructions_ < stop) last = one();
+    };
+    if (Observer* const observer = launch().observer; observer == nullptr)
+      run_on(step);
+    else
+      run_on([&] {
+        const u32 at = pc, before = mask;
+        const Op& op = code_[pc];
+        const u32 active = mask & (predicates_[op.guard.row] ^ op.guard.flip);
+        ++pc;
+        ++instructions_;
+        if (active == 0) return Step::go;
+        observer->executes(*this, op, active);
+        const Step next = op.run(*this, op, active);
+        // A .sync instruction may have run for lanes that waited for these, or left some of them behind.
+        observer->executed(*this, op, (active & mask) | (mask & ~before), pc == at);
+        return next;
+      });
     used += static_cast<u32>(instructions_ + allowance - stop);
     Part& part = parts_[current_];
     part.pc = pc;
@@ -278,6 +297,7 @@ Step Warp::exit(u32 lanes) {
   c.barrier.left += std::popcount(lanes);
   c.barrier.arrived += std::popcount(lanes & ~arrived);
   block_->threads_left(std::popcount(lanes));
+  if (launch().observer != nullptr) launch().observer->exits(*this, lanes);
   c.settle();
   ++c.events;
   return Step::regroup;
@@ -354,7 +374,7 @@ std::string Warp::describe() const {
   return fmt::format("block ({},{},{}) warp {}", block_->id.x, block_->id.y, block_->id.z, index_);
 }
 
-void Warp::fault(const std::string& what, u32 lane) const {
+void Warp::fault(const std::string& what, u32 lane, const char* finding) const {
   std::string who = describe();
   if (lane < lanes_per_warp) {
     const Dim3& b = launch().shape.block;
@@ -362,8 +382,13 @@ void Warp::fault(const std::string& what, u32 lane) const {
     who += fmt::format(" lane {} (thread ({},{},{}))", lane, t % b.x, t / b.x % b.y, t / b.x / b.y);
   }
   const u32 at = pc > 0 ? pc - 1 : 0;
-  throw Error(ErrorCode::execution,
-              fmt::format("{}\n  --> {}   {}", what, launch().program.place_of(*frame_.function, at), who));
+  Fault error(fmt::format("{}\n  --> {}   {}", what, launch().program.place_of(*frame_.function, at), who), finding,
+              what);
+  error.function = frame_.function;
+  error.pc = at;
+  error.block = block_->id;
+  error.warp = index_;
+  throw error;
 }
 
 }  // namespace wm::vgpu

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpu/machine/fault.hpp"
 #include "vgpu/machine/groups.hpp"
 #include "vgpu/machine/op.hpp"
 #include "vgpu/machine/program.hpp"
@@ -125,7 +126,8 @@ class Warp {
   u32 local_stride() const { return local_stride_; }
 
   // Ends the run with a message that says which instruction of which thread it was. `lane` may be lanes_per_warp: all.
-  [[noreturn]] void fault(const std::string& what, u32 lane = lanes_per_warp) const;
+  // `finding` is the judge's name for it.
+  [[noreturn]] void fault(const std::string& what, u32 lane = lanes_per_warp, const char* finding = fault::other) const;
   std::string describe() const;  // "block (0,0,0) warp 3"
 
   // Of the last device memory found, so that the table is asked rarely.

@@ -29,13 +29,15 @@ const char* name_of(AccessKind kind) {
   return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic operation";
 }
 
-[[noreturn]] void fault(const Warp& warp, AddressSpace space, AccessKind kind, const std::string& why, u32 lane) {
-  warp.fault(fmt::format("{} {}: {}", name_of(space), name_of(kind), why), lane);
+[[noreturn]] void fail(const Warp& warp, AddressSpace space, AccessKind kind, const std::string& why, u32 lane,
+                       const char* finding = fault::out_of_bounds) {
+  warp.fault(fmt::format("{} {}: {}", name_of(space), name_of(kind), why), lane, finding);
 }
 
 void check_alignment(const Warp& warp, AddressSpace space, AccessKind kind, u64 address, u32 alignment, u32 lane) {
   if (address % alignment != 0)
-    fault(warp, space, kind, fmt::format("the address {:#x} is not a multiple of {}", address, alignment), lane);
+    fail(warp, space, kind, fmt::format("the address {:#x} is not a multiple of {}", address, alignment), lane,
+         fault::misaligned);
 }
 
 std::byte* shared_bytes(const Warp& warp, AddressSpace space, u64 address, u64 bytes, AccessKind kind, u32 lane) {
@@ -43,60 +45,60 @@ std::byte* shared_bytes(const Warp& warp, AddressSpace space, u64 address, u64 b
   const u64 rank = address >> shared_rank_shift;
   const u64 offset = address & shared_offset_mask;
   if (space == AddressSpace::shared && rank != own.rank)
-    fault(warp, space, kind,
-          fmt::format("the address {:#x} is that of block {} of the cluster, this is block {}: use .shared::cluster",
-                      address, rank, own.rank),
-          lane);
+    fail(warp, space, kind,
+         fmt::format("the address {:#x} is that of block {} of the cluster, this is block {}: use .shared::cluster",
+                     address, rank, own.rank),
+         lane);
   Block* block = warp.cluster().block_of(address);
   if (block == nullptr)
-    fault(
+    fail(
         warp, space, kind,
         fmt::format("the address {:#x} names block {} of a cluster of {}", address, rank, warp.cluster().blocks.size()),
         lane);
   if (offset < shared_reserved || offset + bytes > block->shared.size())
-    fault(warp, space, kind,
-          fmt::format("{} byte{} at {:#x} {} outside the block's shared memory, which is {:#x} to {:#x} ({} bytes)",
-                      bytes, bytes == 1 ? "" : "s", offset, bytes == 1 ? "lies" : "lie", shared_reserved,
-                      block->shared.size(), block->shared.size() - shared_reserved),
-          lane);
+    fail(warp, space, kind,
+         fmt::format("{} byte{} at {:#x} {} outside the block's shared memory, which is {:#x} to {:#x} ({} bytes)",
+                     bytes, bytes == 1 ? "" : "s", offset, bytes == 1 ? "lies" : "lie", shared_reserved,
+                     block->shared.size(), block->shared.size() - shared_reserved),
+         lane);
   if (block != &own && block->finished())
-    fault(warp, space, kind, fmt::format("block {} of the cluster, whose shared memory this is, has exited", rank),
-          lane);
+    fail(warp, space, kind, fmt::format("block {} of the cluster, whose shared memory this is, has exited", rank), lane,
+         fault::peer_exited);
   return block->shared.data() + offset;
 }
 
 std::byte* local_bytes(Warp& warp, u64 address, u64 bytes, AccessKind kind, u32 lane) {
   if (address > warp.local_stride() || bytes > warp.local_stride() - address)
-    fault(warp, AddressSpace::local, kind,
-          fmt::format("{} bytes at {:#x} lie outside the thread's local memory of {} bytes", bytes, address,
-                      warp.local_stride()),
-          lane);
+    fail(warp, AddressSpace::local, kind,
+         fmt::format("{} bytes at {:#x} lie outside the thread's local memory of {} bytes", bytes, address,
+                     warp.local_stride()),
+         lane);
   return warp.local(lane) + address;
 }
 
 std::byte* param_bytes(Warp& warp, u64 address, u64 bytes, AccessKind kind, u32 lane) {
   auto& parameters = warp.launch().parameters;
   const u64 offset = address - param_window;
-  if (kind != AccessKind::read) fault(warp, AddressSpace::param, kind, "a kernel's parameters cannot be written", lane);
+  if (kind != AccessKind::read) fail(warp, AddressSpace::param, kind, "a kernel's parameters cannot be written", lane);
   if (offset > parameters.size() || bytes > parameters.size() - offset)
-    fault(warp, AddressSpace::param, kind,
-          fmt::format("{} bytes at offset {} lie outside the kernel's {} bytes of parameters", bytes, offset,
-                      parameters.size()),
-          lane);
+    fail(warp, AddressSpace::param, kind,
+         fmt::format("{} bytes at offset {} lie outside the kernel's {} bytes of parameters", bytes, offset,
+                     parameters.size()),
+         lane);
   return parameters.data() + offset;
 }
 
 std::byte* global_bytes(Warp& warp, AddressSpace space, u64 address, u64 bytes, AccessKind kind, u32 lane) {
-  if (!warp.recent.holds(address, bytes)) {
+  if (!warp.recent.holds(address, bytes) || warp.recent.of_heap) {
     warp.recent = warp.launch().memory.find(address);
     if (!warp.recent.holds(address, bytes))
-      fault(warp, space, kind, warp.launch().memory.explain(address, bytes), lane);
+      fail(warp, space, kind, warp.launch().memory.explain(address, bytes), lane,
+           warp.launch().memory.was_freed(address) ? fault::use_after_free : fault::out_of_bounds);
   }
   if (kind != AccessKind::read && warp.recent.read_only)
-    fault(warp, space, kind, "constant memory cannot be written: " + warp.launch().memory.explain(address, bytes),
-          lane);
+    fail(warp, space, kind, "constant memory cannot be written: " + warp.launch().memory.explain(address, bytes), lane);
   if (space == AddressSpace::constant && !warp.recent.read_only)
-    fault(warp, space, kind, "this is no constant memory: " + warp.launch().memory.explain(address, bytes), lane);
+    fail(warp, space, kind, "this is no constant memory: " + warp.launch().memory.explain(address, bytes), lane);
   return warp.recent.host + (address - warp.recent.address);
 }
 
@@ -198,7 +200,7 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
     };
     if (space == AddressSpace::global || space == AddressSpace::generic) {
       const bool writable = kind == AccessKind::read || !warp.recent.read_only;
-      if (warp.recent.holds(low, span) && writable) {
+      if (warp.recent.holds(low, span) && writable && !warp.recent.of_heap) {
         host = warp.recent.host;
         origin = warp.recent.address;
       } else if (space == AddressSpace::generic && in_window(low, shared_window)) {

@@ -45,7 +45,15 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
   const u64 address = next_;
   next_ += span;
   used_ += bytes;
-  live_.push_back({{address, bytes, static_cast<std::byte*>(host), read_only}, std::move(name)});
+  const bool unwritten = name.empty();
+  live_.push_back({{address, bytes, static_cast<std::byte*>(host), read_only}, std::move(name), unwritten});
+  return address;
+}
+
+u64 Memory::allocate_heap(u64 bytes) {
+  const u64 address = allocate(bytes);
+  std::unique_lock lock(mutex_);
+  const_cast<Allocation*>(locate(address))->of_heap = true;
   return address;
 }
 
@@ -108,6 +116,36 @@ std::string Memory::explain(u64 address, u64 bytes) const {
   if (above != live_.end() && above->address - address <= above->bytes + 65536)
     return fmt::format("{} are {} bytes before {}", range, above->address - address, describe(*above));
   return fmt::format("{} lie in no allocation ({} are live)", range, live_.size());
+}
+
+bool Memory::was_freed(u64 address) const {
+  std::shared_lock lock(mutex_);
+  const auto freed =
+      std::upper_bound(freed_.begin(), freed_.end(), address, [](u64 a, const Allocation& f) { return a < f.address; });
+  return freed != freed_.begin() && address - std::prev(freed)->address < std::prev(freed)->bytes;
+}
+
+std::vector<Region> Memory::unwritten() const {
+  std::shared_lock lock(mutex_);
+  std::vector<Region> regions;
+  for (const Allocation& a : live_)
+    if (a.unwritten) regions.push_back(a);
+  return regions;
+}
+
+void Memory::forget(u64 address) {
+  std::unique_lock lock(mutex_);
+  if (const Allocation* a = locate(address)) const_cast<Allocation*>(a)->unwritten = true;
+}
+
+void Memory::note_written(u64 address) {
+  std::unique_lock lock(mutex_);
+  if (const Allocation* a = locate(address)) const_cast<Allocation*>(a)->unwritten = false;
+}
+
+void Memory::note_all_written() {
+  std::unique_lock lock(mutex_);
+  for (Allocation& a : live_) a.unwritten = false;
 }
 
 Memory::Use::Use(Memory& memory) : memory_(memory) {

@@ -20,12 +20,14 @@ struct Region {
   u64 bytes = 0;
   std::byte* host = nullptr;
   bool read_only = false;  // .const variables
+  bool of_heap = false;    // a kernel's malloc: it may be freed while the kernel runs
 
   bool holds(u64 first, u64 count) const { return first - address < bytes && count <= bytes - (first - address); }
 };
 
 struct Allocation : Region {
-  std::string name;  // of a module's variable; empty for the caller's memory
+  std::string name;       // of a module's variable; empty for the caller's memory
+  bool unwritten = true;  // by the caller, and by any kernel that has ended
 };
 
 class Memory {
@@ -37,6 +39,7 @@ class Memory {
 
   // Zero-filled, aligned to 512 bytes. Throws out_of_memory.
   u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
+  u64 allocate_heap(u64 bytes);
   void free(u64 address) noexcept;
 
   // The live allocation that holds `address`, or an empty region.
@@ -45,6 +48,15 @@ class Memory {
   std::byte* at(u64 address, u64 bytes, const char* what) const;
   // Why an access is wrong: "8 bytes at 0x... are 4 bytes past the end of ...".
   std::string explain(u64 address, u64 bytes) const;
+
+  // Whether the address lies in memory that was freed.
+  bool was_freed(u64 address) const;
+
+  // What reads would find nothing in: allocations that nobody has written since they were made, or since forget().
+  std::vector<Region> unwritten() const;
+  void forget(u64 address);
+  void note_written(u64 address);
+  void note_all_written();
 
   // While any of these lives, freed memory keeps its host bytes: a kernel that is running may hold on to them.
   class Use {

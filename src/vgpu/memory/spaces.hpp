@@ -24,5 +24,7 @@ inline constexpr u32 most_local_bytes = 512 * 1024;
 inline constexpr u32 most_parameter_bytes = 32764;
 
 inline bool in_window(u64 address, u64 window) { return address - window < window_bytes; }
+inline bool is_shared(u64 generic) { return in_window(generic, shared_window); }
+inline bool is_global(u64 generic) { return generic >= global_begin && generic < global_end; }
 
 }  // namespace wm::vgpu

@@ -30,11 +30,9 @@ extern "C" __global__ void kernel(const bf16* ones, const bf16* twos, f32* y) {
     write(y + 512 * blockIdx.x, sum);
   } else if (threadIdx.x == 128) {
     for (u32 step = 0; step < 2; ++step) {
+      if (cluster::rank() == 0) mbarrier::wait_parity(&empty, ~step & 1);
       mbarrier::arrive_expect_tx(&full, sizeof tile);
-      if (cluster::rank() == 0) {
-        mbarrier::wait_parity(&empty, ~step & 1);
-        bulk::load_multicast(&tile, step == 0 ? ones : twos, sizeof tile, &full, 0b11);
-      }
+      if (cluster::rank() == 0) bulk::load_multicast(&tile, step == 0 ? ones : twos, sizeof tile, &full, 0b11);
       if (cluster::rank() == 1) mbarrier::wait_parity(&full, step & 1);
     }
   }

@@ -13,7 +13,7 @@ extern "C" __global__ void kernel(const u32* x, u32* y) {
     for (u32 step = 0; step < 8; ++step) {
       mbarrier::wait_parity(&full, step & 1);
       y[step * 64 + threadIdx.x] = stage[threadIdx.x];
-      __syncwarp();
+      barrier::sync(1, 64);
       if (threadIdx.x % 32 == 0) mbarrier::arrive(&empty);  // expect: second
     }
   } else if (threadIdx.x == 64) {

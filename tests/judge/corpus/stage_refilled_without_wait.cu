@@ -3,12 +3,12 @@
 
 extern "C" __global__ void kernel(const bf16* ones, const bf16* twos, f32* y) {
   __shared__ Operands tile;
-  __shared__ u64 full, empty;
-  prepare(full, 1, empty, 4);
+  __shared__ u64 full[2], empty;
+  prepare(full[0], 1, full[1], 1, empty, 4);
   if (threadIdx.x < 128) {
     f32 sum[4] = {};
     for (u32 step = 0; step < 2; ++step) {
-      mbarrier::wait_parity(&full, step & 1);
+      mbarrier::wait_parity(&full[step], 0);
       multiply(sum, tile);  // expect: second
       wgmma::wait<0>(sum);
       if (threadIdx.x % 32 == 0) mbarrier::arrive(&empty);
@@ -19,8 +19,8 @@ extern "C" __global__ void kernel(const bf16* ones, const bf16* twos, f32* y) {
 #ifdef REPAIRED
       mbarrier::wait_parity(&empty, ~step & 1);
 #endif
-      mbarrier::arrive_expect_tx(&full, sizeof tile);
-      bulk::load(&tile, step == 0 ? ones : twos, sizeof tile, &full);  // expect: first
+      mbarrier::arrive_expect_tx(&full[step], sizeof tile);
+      bulk::load(&tile, step == 0 ? ones : twos, sizeof tile, &full[step]);  // expect: first
     }
   }
 }

@@ -19,8 +19,9 @@ extern "C" __global__ void kernel(const bf16* ones, f32* y) {
   mbarrier::wait_parity(&full, 0);
   f32 sum[4] = {};
   wgmma::fence();
-  wgmma::multiply<bf16>(sum, wgmma::descriptor(a, 16, 1024, wgmma::Swizzle::bytes128),
-                        wgmma::descriptor(b, 16, 1024, wgmma::Swizzle::bytes128), true);  // expect: first
+  const auto a_rows = wgmma::descriptor(a, 16, 1024, wgmma::Swizzle::bytes128);
+  const auto b_rows = wgmma::descriptor(b, 16, 1024, wgmma::Swizzle::bytes128);
+  wgmma::multiply<bf16>(sum, a_rows, b_rows, true);  // expect: first
   wgmma::commit();
   wgmma::wait<0>(sum);
   write(y, sum);

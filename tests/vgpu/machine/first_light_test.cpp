@@ -325,5 +325,52 @@ TEST(FirstLight, TensorCoordinatesThatTheChipTrapsOnAreFaults) {
   EXPECT_NE(at(0, -1).find("coordinate 1 of a tensor store is -1"), std::string::npos);
 }
 
+// Four pixels are stored through an im2col map, or added.
+constexpr std::string_view pixels_store = R"(
+.visible .entry pixels_store(.param .align 64 .b8 to[128], .param .u32 add)
+{
+  .shared .align 128 .b8 tile[128];
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<3>;
+  .reg .pred %p<2>;
+  mov.b64 %rd1, to;
+  cvta.param.u64 %rd2, %rd1;
+  mov.u32 %r1, 0;
+  ld.param.u32 %r2, [add];
+  setp.ne.u32 %p1, %r2, 0;
+  mov.u32 %r3, tile;
+  @!%p1 cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, {%r1, %r1, %r1}], [%r3];
+  @%p1 cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.im2col_no_offs.bulk_group [%rd2, {%r1, %r1, %r1}], [%r3];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ret;
+}
+)";
+
+TEST(FirstLight, StoresThroughCornersThatTheChipTrapsOnAreFaults) {
+  Gpu gpu;
+  gpu.load(module_text(pixels_store));
+  TensorMapSpec spec;
+  spec.mode = MapMode::im2col;
+  spec.element = MapElement::f32;
+  spec.address = gpu.upload(std::vector<float>(2 * 9 * 8));
+  spec.dims = {2, 9, 8};
+  spec.strides = {9 * 8 * 4, 8 * 4};
+  spec.channels_per_pixel = 8;
+  spec.pixels_per_column = 4;
+  const auto with = [&](std::int64_t lower, std::int64_t upper, std::uint32_t add) {
+    spec.lower_corner = {lower};
+    spec.upper_corner = {upper};
+    Parameters p;
+    p.add(tensor_map::encode_virtual(spec), 64).add(add);
+    return gpu.failure("pixels_store", {{1}, {1}, {}, 0}, p);
+  };
+  for (const std::uint32_t add : {0u, 1u}) {
+    EXPECT_EQ(with(0, 0, add), "");
+    EXPECT_NE(with(-1, 0, add).find("im2col map whose corners are not all 0"), std::string::npos);
+    EXPECT_NE(with(0, -1, add).find("im2col map whose corners are not all 0"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace wm::vgpu::testing

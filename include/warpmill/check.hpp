@@ -1,0 +1,55 @@
+// What the judge of the virtual GPU found in a run: findings with their places, and what was executed and checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "warpmill/module.hpp"
+
+namespace wm::vgpu {
+
+enum class Severity { error, advice };
+
+// An instruction that a finding is about, and who executed it.
+struct FindingPlace {
+  std::string file;  // of the source where the PTX knows it, else the module
+  std::uint32_t line = 0;
+  std::string instruction;  // "cp.async.bulk.global.shared::cta.bulk_group"
+  Dim3 block{0, 0, 0};
+  std::uint32_t warp = 0;
+  std::string role;  // where the kernel names it
+  std::string what;  // "reads shared 0x400 to 0x5ff"
+  struct Frame {     // the calls that were inlined, innermost first
+    std::string file;
+    std::uint32_t line = 0;
+  };
+  std::vector<Frame> inlined_at;
+};
+
+struct Finding {
+  std::string name;  // stable: "missing-proxy-fence"
+  Severity severity = Severity::error;
+  std::string message, help;
+  std::vector<FindingPlace> places;
+  std::uint64_t count = 1;   // how often it was seen, at these lines
+  std::string text() const;  // as printed
+};
+
+// What a run executed, all of it under the judge's eyes.
+struct CheckSummary {
+  std::uint64_t instructions = 0;  // of warps
+  std::uint64_t accesses = 0;      // of lanes to shared and global memory
+  std::uint64_t copies = 0, copied_bytes = 0;
+  std::uint64_t products = 0;  // wgmma, counted a warp
+  std::uint64_t barriers = 0;  // arrivals at barriers of every kind
+};
+
+struct CheckReport {
+  std::vector<Finding> findings;  // errors first
+  CheckSummary executed;
+  bool clean() const;                   // no error; advice does not count
+  void join(const CheckReport& other);  // of another run of the same kernel
+};
+
+}  // namespace wm::vgpu

@@ -1,0 +1,78 @@
+// Clocks: what a thread is ordered after, and by which means. docs/memory-model.md has the rules.
+//
+// Every warp counts time; a thread's access is stamped with its warp, its lane and that time. A clock holds, for other
+// threads and for completed asynchronous work, up to which time this thread is ordered after them.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "vgpu/machine/op.hpp"
+
+namespace wm::vgpu::check {
+
+// The ways in which an earlier action can be known. An order that carries data carries the others too.
+enum class Known : u8 {
+  data,          // ordered: what was written may be read
+  reads,         // what was read may be overwritten
+  control,       // it has happened, no more
+  init,          // mbarrier initialisations passed on by fence.mbarrier_init
+  fenced_block,  // went through a fence of this scope, so that a relaxed flag passes it on
+  fenced_cluster,
+  fenced_device,
+  shared_proxy,  // went through a proxy fence for shared memory: asynchronous work may follow
+  global_proxy,
+  map_released,  // changes of tensor maps, released to their proxy
+  map_acquired,  // and acquired from it
+};
+inline constexpr std::size_t ways = 11;
+using Times = std::array<u32, ways>;
+
+inline u32& of(Times& times, Known way) { return times[static_cast<std::size_t>(way)]; }
+inline u32 of(const Times& times, Known way) { return times[static_cast<std::size_t>(way)]; }
+
+inline Times in_every_way(u32 time) {
+  Times times;
+  times.fill(time);
+  return times;
+}
+// As ordinary actions are known before any fence.
+inline Times plainly(u32 time) {
+  Times times{};
+  of(times, Known::data) = of(times, Known::reads) = of(times, Known::control) = time;
+  return times;
+}
+
+// Whose time it is: all lanes of a warp, one lane, or a line of asynchronous work.
+using Component = u64;
+inline Component whole_warp(u32 warp) { return Component{warp} << 6; }
+inline Component lane_of(u32 warp, u32 lane) { return Component{warp} << 6 | (lane + 1); }
+inline Component async_line(u64 id) { return Component{1} << 63 | id; }
+
+class Clock {
+ public:
+  u32 time(Component component, Known way) const;
+  // Whether all of `lanes` of a warp are known up to `time`.
+  bool covers(u32 warp, u32 lanes, u32 time, Known way) const;
+  bool covers_any(u32 warp, u32 lanes, u32 time, Known way) const;
+
+  void learn(Component component, const Times& times);
+  void join(const Clock& other);
+  // What a fence does: everything known as `from` is now also known as `to`.
+  void promote(Known from, Known to);
+  // Only what is known in these ways.
+  Clock only(std::initializer_list<Known> kept) const;
+  // What a relaxed write passes on after a fence of the scope `fenced`.
+  Clock fenced(Known fenced) const;
+
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    Component component;
+    Times times;
+  };
+  std::vector<Entry> entries_;  // by component
+};
+
+}  // namespace wm::vgpu::check

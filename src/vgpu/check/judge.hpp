@@ -1,0 +1,294 @@
+// The judge: listens to a run and finds what the memory model does not allow. One launch, one host thread.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/check/findings.hpp"
+#include "vgpu/check/lanes.hpp"
+#include "vgpu/check/shadow.hpp"
+#include "vgpu/check/sites.hpp"
+#include "vgpu/machine/block.hpp"
+#include "vgpu/machine/fault.hpp"
+#include "vgpu/machine/observer.hpp"
+
+namespace wm::vgpu::check {
+
+// What the writers of a location passed on.
+struct Flag {
+  Clock clock;
+  Scope scope = Scope::device;
+  u32 block = 0;  // of the last writer
+  u64 cluster = 0;
+};
+
+class Judge final : public Observer {
+ public:
+  explicit Judge(const Run& run);
+
+  // The run ended with this; findings of the same kind that are there already explain it.
+  void faulted(const Fault& fault);
+  CheckReport take_report();
+
+  void cluster_starts(const Cluster& cluster) override;
+  void cluster_ends(const Cluster& cluster) override;
+  void stuck(const Cluster& cluster) override;
+  void executes(const Warp& warp, const Op& op, u32 active) override;
+  void executed(const Warp& warp, const Op& op, u32 active, bool waits) override;
+  void exits(const Warp& warp, u32 lanes) override;
+  void access(const Warp& warp, const Op& op, AccessKind kind, const u64* addresses, u32 bytes, u32 active) override;
+  void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) override;
+  void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) override;
+  void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) override;
+  void uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const MbarrierUse& use) override;
+  u64 copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) override;
+  u64 arrival_issued(const Warp& warp, u32 lane, u64 barrier, bool increments) override;
+  void bytes_arrive(const Cluster& cluster, u64 barrier, u32 bytes, u64 copy) override;
+  void arrival_arrives(const Cluster& cluster, u64 barrier, u64 arrival) override;
+  void multiply_issued(const Warp& warp, const Op& op, const MatrixReads& issue) override;
+  void unwritten(const MemoryRange& range) override { unwritten_.push_back(range); }
+
+ private:
+  // What has met at a barrier in one of its last generations.
+  struct Meeting {
+    u64 generation = ~u64{0};
+    Clock clock, pending;
+  };
+  using Meetings = std::array<Meeting, 4>;
+  static Meeting& meeting(Meetings& meetings, u64 generation);
+
+  // A line of asynchronous work that completes in groups, in order: cp.async or bulk copies of a thread, wgmma of a
+  // warp.
+  struct GroupLine {
+    u64 id = 0;    // 0: not used yet; + 1 is the line of its sources' reads
+    u32 open = 1;  // number of the group that is not committed yet
+  };
+
+  struct WarpState {
+    u32 number = 0;
+    WarpClock clock;
+    Meeting warp_meeting;  // bar.warp.sync that is being gathered
+    u32 gathered = 0;
+    Clock gathered_clock, gathered_pending;  // of the last that was complete
+    std::array<u64, lanes_per_warp> barrier_generation{}, cluster_generation{};
+    std::array<GroupLine, lanes_per_warp> copies, bulk;
+    struct {
+      u32 open = 1;  // number of the group of wgmma that is not committed yet
+      u32 id = 0;    // the last group with a product in it
+    } products;
+    Shadow local;
+    // .aligned instructions in the order of execution; each lane is at a place of it
+    struct Together {
+      u32 site;
+      u32 lanes;
+    };
+    std::deque<Together> aligned;
+    u64 aligned_begin = 0;
+    std::array<u64, lanes_per_warp> aligned_at{};
+    // Registers, by number in the function's text, while wgmma is used.
+    struct InFlight {
+      u32 group = 0;  // 0: not in flight
+      u32 site = 0;
+      bool sum = false;  // D; else A
+    };
+    std::vector<InFlight> in_flight;
+    std::vector<u32> dirty;  // site + 1 of the last ordinary write since wgmma.fence
+    bool fenced = false;     // wgmma.fence has been run
+    u32 registers = 0;       // setmaxnreg
+    struct Together4 {       // instructions of whole warpgroups
+      u32 count = 0;         // of lanes
+      Stamp last;
+    };
+    Together4 budgets, multiplies;
+  };
+
+  struct Mbarrier {
+    u64 id = 0;  // its line of completed phases
+    Stamp init;
+    bool valid = false, again = false;  // again: it was valid when it was initialised
+    u32 expected = 0, pending = 0;
+    i64 bytes = 0;
+    u32 phase = 0;             // number of the one that goes on
+    Clock arriving;            // of this phase and all before
+    Clock done;                // of all phases that are over
+    std::vector<Stamp> uses;   // the last one of each warp
+    std::vector<Stamp> waits;  // for the phase that ended last
+    Stamp expectation;         // the last announcement of bytes
+    Stamp copy;                // the last copy that brought some
+    Stamp last_arrival;
+    Stamp missed_end;              // what ended a phase when nobody had seen the end of the one before
+    std::map<u64, u32> under_way;  // copies: bytes still to come
+  };
+
+  // Lanes of the running instruction that have waited for an mbarrier, and what they learn of it.
+  struct Learnt {
+    u64 barrier = 0;
+    u32 lanes = 0;
+    Clock clock;
+  };
+
+  struct BlockState {
+    std::vector<WarpState> warps;
+    Shadow shared;
+    std::array<Meetings, barriers_per_block> barriers;
+    std::array<Stamp, barriers_per_block> last_arrival;
+    Meetings cluster_meetings;                    // of the cluster, in the state of its first block
+    std::unordered_map<u64, Mbarrier> mbarriers;  // by offset
+    std::unordered_map<u64, Flag> flags;
+    // Products are a warpgroup's: one warp's wait says that all four have issued theirs, and that these have read.
+    struct Products {
+      u64 line = 0;
+      std::map<u32, Clock> issued;               // by group: what the warps had done when they issued it
+      std::map<std::pair<u32, u32>, u32> works;  // by group and site
+    };
+    std::map<u32, Products> products;
+    Clock exits;
+    std::unordered_map<u32, Stamp> visitors;  // accesses from other blocks, the last one of each warp
+    std::vector<u32> arriving;                // copies that other blocks sent into this one
+  };
+
+  // A copy, or a wgmma of a warpgroup.
+  struct AsyncWork {
+    Stamp issue;
+    u64 line = 0;  // whose times say that its writes are done
+    u32 time = 0;  // 0: under way
+    u64 source_line = 0;
+    u32 source_time = 0;
+    u64 bytes = 0;
+    Clock clock;     // of the issue, while it is under way
+    u32 unread = 0;  // asynchronous work whose result this overwrote before anybody had read it
+    bool matrix = false;
+    bool signals = false;  // a barrier; else a group
+    bool generic = false;  // its writes are those of ordinary instructions: cp.async
+  };
+
+  // An accessor's view while cells are checked.
+  struct Actor {
+    const Warp& warp;
+    const LaneClass& knows;
+    Stamp stamp;
+    bool reads = false, writes = false;
+    bool async_proxy = false;
+    bool shared = true;  // the memory that is being checked
+    u32 after = 0;       // asynchronous work whose writes it was just seen to be ordered after
+    // How writes of ordinary instructions must be known.
+    Known way() const { return !async_proxy ? Known::data : shared ? Known::shared_proxy : Known::global_proxy; }
+  };
+
+  u32 number_of(const Block& block) const {
+    const Dim3& grid = run_.shape.grid;
+    return (block.id.z * grid.y + block.id.y) * grid.x + block.id.x;
+  }
+  BlockState& state_of(const Block& block) { return *blocks_[number_of(block)]; }
+  WarpState& state_of(const Warp& warp) { return state_of(warp.block()).warps[warp.index()]; }
+  Meetings& cluster_meetings(const Cluster& cluster) { return state_of(*cluster.blocks[0]).cluster_meetings; }
+  // Adds a finding unless it is known for these instructions: describe(Finding&) says the rest.
+  template <class Describe>
+  void report(const char* name, u32 first_site, u32 second_site, Describe&& describe) {
+    if (!findings_.is_new(name, first_site, second_site)) return;
+    Finding finding;
+    finding.name = name;
+    describe(finding);
+    findings_.add(std::move(finding));
+  }
+  Stamp stamp(const Warp& warp, u32 lanes, u32 site);
+  u32 site_of(const Warp& warp, const Op& op) const;
+  u64 new_line() { return lines_ += 2; }
+
+  // judge_memory.cpp
+  void check_range(Actor& actor, u64 address, u64 bytes);
+  void check_footprint(Actor& actor, const Footprint& footprint);
+  void check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes);
+  void check_records(Actor& actor, ShadowPage& page, u64 address, u64 grains);
+  void check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes);
+  void check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes);
+  void check_written(const Actor& actor, u64 address, u64 bytes);
+  bool ordered(const Actor& actor, const Stamp& before, Known way) const;
+  bool async_ordered(const Actor& actor, u32 work, Known way) const;
+  bool async_reads_ordered(const Actor& actor, u32 work) const;
+  bool overwrote_unread(const Actor& actor, const Stamp& write) const;
+  bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
+  void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
+  Shadow* shadow_of(const Actor& actor, u64 address);
+  void pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 address, u32 lane);
+  void remember_visit(const Block& owner, const Stamp& stamp);
+  void check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane);
+  bool is_unwritten(u64 address) const;
+  void settle_writes();
+  void advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
+
+  // judge_barriers.cpp
+  Mbarrier* find_mbarrier(const Cluster& cluster, u64 address);
+  void check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use, bool by_copy);
+  void reinitialised(const Stamp& init, u64 address, const Stamp& use);
+  void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
+  void arrive(Mbarrier& barrier, u32 count, const Clock& message, const Stamp& stamp);
+  void turn(Mbarrier& barrier);
+  void wait(u32 lane, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, bool relaxed);
+  void check_bytes_left(const Cluster& cluster);
+  void cluster_arrive(const Warp& warp, u32 lanes, bool relaxed);
+  void cluster_wait(const Warp& warp, u32 lanes);
+  void gather_warp(const Warp& warp, const Op& op, u32 lanes);
+  void check_aligned(const Warp& warp, u32 site, u32 lanes);
+  void divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site);
+
+  // judge_async.cpp
+  static void commit(std::array<GroupLine, lanes_per_warp>& lines, u32 lanes);
+  void wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>& lines, u32 lanes, u32 allowed,
+                   bool reading);
+  void run_fence(const Warp& warp, const Site& site, u32 lanes);
+  void check_map(const Warp& warp, u32 lane, u64 map, const Stamp& stamp);
+  void missing_matrix_fence(const WarpState& state, const Stamp& stamp, u32 dirt);
+  void check_registers(WarpState& state, const Warp& warp, u32 site);
+  void wait_products(const Warp& warp, u32 allowed);
+  void set_registers(const Warp& warp, u32 site, u32 lanes);
+  void check_warpgroups(const Block& block);
+
+  FindingPlace place(const Stamp& stamp, std::string what) const;
+  std::string memory_name(u64 generic, u64 bytes) const;
+
+  const Run& run_;
+  Sites sites_;
+  Findings findings_;
+  CheckSummary executed_;
+  u32 warps_per_block_ = 1;
+  u32 running_ = 0;          // the site of the instruction that is running
+  bool multiplies_ = false;  // the program has wgmma
+  u64 lines_ = 0;
+  std::vector<std::unique_ptr<BlockState>> blocks_;  // of the grid; those that run
+  Shadow global_;
+  std::unordered_map<u64, Flag> flags_;
+  std::vector<AsyncWork> async_;             // by number, from 1
+  std::unordered_map<u64, Clock> arrivals_;  // of cp.async.mbarrier.arrive, on their way
+  std::unordered_map<u64, Stamp> arrival_stamps_;
+  u64 arrivals_issued_ = 0;
+  std::vector<MemoryRange> unwritten_;  // device memory
+  struct Access {
+    Stamp stamp;
+    u64 address, bytes;
+  };
+  std::map<u32, Access> unwritten_reads_;  // by site
+  std::set<u32> explained_reads_;          // sites of unwritten_reads_ that a race explains
+  struct DoubtfulWrite {                   // may turn out to have written what was there
+    Stamp before, after;
+    u64 address;
+    const std::byte* place;
+    std::array<std::byte, 16> old;
+    u32 bytes;
+  };
+  std::vector<DoubtfulWrite> doubtful_;
+  std::vector<Learnt> learnt_;
+  struct Advice {
+    u64 executed = 0, ideal = 0, actual = 0;
+  };
+  std::map<u32, Advice> conflicts_, scattered_;
+};
+
+}  // namespace wm::vgpu::check

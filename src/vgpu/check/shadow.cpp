@@ -1,0 +1,42 @@
+// Shadow memory: between records of many grains and single ones.
+#include "vgpu/check/shadow.hpp"
+
+#include <algorithm>
+
+namespace wm::vgpu::check {
+
+void ShadowPage::clear(std::vector<Record>& records, u64 grains) {
+  for (Record& record : records) record.grains &= ~grains;
+  std::erase_if(records, [](const Record& record) { return record.grains == 0; });
+}
+
+void ShadowPage::separate(u64 index) {
+  if (!nodes) nodes = std::make_unique<std::array<Node<grain>, 64>>();
+  const u64 bit = u64{1} << index;
+  Node<grain>& node = (*nodes)[index];
+  node.parts.reset();
+  node.cell = {};
+  node.cell.written = (written & bit) != 0;
+  for (const Record& record : writes)
+    if (record.grains & bit) node.cell.write = record.stamp;
+  for (const Record& record : reads) {
+    if ((record.grains & bit) == 0) continue;
+    if (!node.cell.read.exists())
+      node.cell.read = record.stamp;
+    else
+      node.cell.more.push_back(record.stamp);
+  }
+  clear(writes, bit);
+  clear(reads, bit);
+  single |= bit;
+}
+
+void ShadowPage::overwrite(u64 grains, const Stamp& by) {
+  clear(writes, grains);
+  clear(reads, grains);
+  single &= ~grains;
+  written |= grains;
+  writes.push_back({grains, by});
+}
+
+}  // namespace wm::vgpu::check

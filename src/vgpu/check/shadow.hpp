@@ -1,0 +1,132 @@
+// Shadow memory: who last wrote each byte and who has read it since.
+//
+// Memory is kept in pages of 64 grains of 16 bytes. What asynchronous work touches is kept as records that hold for
+// many grains at once; what threads touch is kept grain by grain, in parts where its bytes differ.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/machine/footprint.hpp"
+
+namespace wm::vgpu::check {
+
+// An access: by lanes of a warp at a time, or by a piece of asynchronous work that one of them issued.
+struct Stamp {
+  u32 warp = 0;   // the judge's number of the warp
+  u32 lanes = 0;  // none: no access
+  u32 time = 0;
+  u32 site = 0;         // of the instruction
+  u32 async = 0;        // number of the asynchronous work, where it is one
+  bool strong = false;  // atomic, relaxed, volatile
+  bool exists() const { return lanes != 0; }
+  // The same instruction of the same warp at the same time, or the same asynchronous work.
+  bool together(const Stamp& other) const {
+    return async == other.async && warp == other.warp && time == other.time && site == other.site;
+  }
+};
+
+struct Cell {
+  Stamp write;
+  Stamp read;
+  std::vector<Stamp> more;  // further readers, not ordered with the first
+  bool written = false;
+};
+
+// Grains that one access touched.
+struct Record {
+  u64 grains = 0;
+  Stamp stamp;
+};
+
+struct ShadowPage {
+  static constexpr u64 grain = Footprint::grain, bytes = Footprint::page_bytes;
+
+  template <u64 size>
+  struct Node {
+    Cell cell;
+    std::unique_ptr<std::array<Node<size / 4>, 4>> parts;
+  };
+
+  u64 single = 0;   // grains that are kept one by one; the others by records
+  u64 written = 0;  // of the others
+  std::vector<Record> writes, reads;
+  std::unique_ptr<std::array<Node<grain>, 64>> nodes;
+
+  Node<grain>& node(u64 index) {
+    if ((single >> index & 1) == 0) separate(index);
+    return (*nodes)[index];
+  }
+  // A write of asynchronous work: these grains are kept by records again.
+  void overwrite(u64 grains, const Stamp& by);
+
+ private:
+  void separate(u64 index);
+  static void clear(std::vector<Record>& records, u64 grains);
+};
+
+template <>
+struct ShadowPage::Node<1> {
+  Cell cell;
+};
+
+// Bytes of one address space.
+class Shadow {
+ public:
+  // The page that holds `address`.
+  ShadowPage& page(u64 address) {
+    const u64 number = address / ShadowPage::bytes;
+    if (recent_ == nullptr || number != recent_number_) {
+      auto& page = pages_[number];
+      if (!page) page = std::make_unique<ShadowPage>();
+      recent_ = page.get();
+      recent_number_ = number;
+    }
+    return *recent_;
+  }
+
+  // Calls visit(Cell&, address, bytes) for the cells of [address, address + bytes). After a write all of a cell's bytes
+  // are alike again.
+  template <class Visit>
+  void for_each(u64 address, u64 bytes, bool writes, Visit&& visit) {
+    const u64 end = address + bytes;
+    while (address < end) {
+      const u64 begin = address / ShadowPage::grain * ShadowPage::grain;
+      const u64 stop = end < begin + ShadowPage::grain ? end : begin + ShadowPage::grain;
+      walk(page(address).node(address % ShadowPage::bytes / ShadowPage::grain), begin, address, stop, writes, visit);
+      address = stop;
+    }
+  }
+
+ private:
+  template <u64 size, class Visit>
+  static void walk(ShadowPage::Node<size>& node, u64 begin, u64 first, u64 end, bool writes, Visit& visit) {
+    if constexpr (size == 1) {
+      visit(node.cell, begin, u64{1});
+    } else {
+      const bool whole = first <= begin && begin + size <= end;
+      if (whole && !node.parts) return visit(node.cell, begin, size);
+      if (!node.parts) {
+        node.parts = std::make_unique<std::array<ShadowPage::Node<size / 4>, 4>>();
+        for (auto& part : *node.parts) part.cell = node.cell;
+      }
+      for (u64 i = 0; i < 4; ++i) {
+        const u64 at = begin + i * (size / 4);
+        if (at < end && first < at + size / 4) walk((*node.parts)[i], at, first, end, writes, visit);
+      }
+      if (whole && writes) {
+        node.cell = std::move((*node.parts)[0].cell);
+        node.parts.reset();
+      }
+    }
+  }
+
+  std::unordered_map<u64, std::unique_ptr<ShadowPage>> pages_;
+  u64 recent_number_ = 0;
+  ShadowPage* recent_ = nullptr;
+};
+
+}  // namespace wm::vgpu::check

@@ -1,0 +1,141 @@
+// The judge against its corpus: each planted bug is found under its name at its lines in every mode with every seed,
+// each repaired twin and each clean kernel stays silent.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "case/check_case.hpp"
+#include "case/run_case.hpp"
+#include "corpus.hpp"
+
+namespace wm::judge {
+namespace {
+
+using vgpu::CheckReport;
+using vgpu::Finding;
+using vgpu::Mode;
+using vgpu::Severity;
+
+constexpr std::uint64_t seeds = 20;
+
+struct Schedule {
+  Mode mode;
+  std::uint64_t seed;
+  std::string name() const {
+    constexpr const char* names[] = {"friendly", "random", "adversarial"};
+    return fmt::format("{} seed {}", names[static_cast<int>(mode)], seed);
+  }
+};
+
+std::vector<Schedule> all_runs() {
+  std::vector<Schedule> runs = {{Mode::friendly, 0}};
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    runs.push_back({Mode::random, seed});
+    runs.push_back({Mode::adversarial, seed});
+  }
+  return runs;
+}
+
+cases::Case case_of(const std::filesystem::path& folder, const std::string& name, bool repaired) {
+  cases::Case description = cases::read_case(folder / (name + ".json"));
+  if (repaired) description.defines["REPAIRED"] = "1";
+  return description;
+}
+
+struct Judged {
+  CheckReport report;
+  bool holds = false;
+};
+Judged judge(const cases::Case& description, const Schedule& run) {
+  cases::RunRequest request;
+  request.device = "virtual";
+  request.virtual_options.mode = run.mode;
+  request.virtual_options.seed = run.seed;
+  request.virtual_options.max_instructions = 20'000'000;
+  request.virtual_options.check = true;
+  const cases::RunResult result = cases::run_case(description, request);
+  return {*result.virtual_report->check, result.holds()};
+}
+
+std::string text_of(const CheckReport& report) {
+  std::string text;
+  for (const Finding& finding : report.findings) text += finding.text();
+  return text.empty() ? "nothing" : text;
+}
+
+bool names_line(const Finding& finding, const std::string& file, int line) {
+  const auto is = [&](const std::string& f, std::uint32_t l) {
+    return f.ends_with(file) && l == static_cast<std::uint32_t>(line);
+  };
+  return std::any_of(finding.places.begin(), finding.places.end(), [&](const vgpu::FindingPlace& place) {
+    return is(place.file, place.line) || std::any_of(place.inlined_at.begin(), place.inlined_at.end(),
+                                                     [&](const auto& frame) { return is(frame.file, frame.line); });
+  });
+}
+
+class PlantedBug : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedBug, IsFoundAtItsLinesWithEverySeed) {
+  const Planted& bug = GetParam();
+  const cases::Case description = case_of(corpus_folder, bug.name, /*repaired=*/false);
+  for (const Schedule& run : all_runs()) {
+    const CheckReport report = judge(description, run).report;
+    const bool found = std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+      return finding.name == bug.finding && (finding.severity == Severity::advice) == bug.advice &&
+             std::all_of(bug.marked.begin(), bug.marked.end(),
+                         [&](const auto& mark) { return names_line(finding, bug.name + ".cu", mark.second); });
+    });
+    ASSERT_TRUE(found) << bug.name << ", " << run.name() << " found:\n" << text_of(report);
+    for (const Finding& finding : report.findings) {
+      if (finding.severity == Severity::advice) continue;
+      const bool expected = finding.name == bug.finding || std::count(bug.also.begin(), bug.also.end(), finding.name);
+      ASSERT_TRUE(expected) << bug.name << ", " << run.name() << " also found:\n" << finding.text();
+    }
+  }
+}
+
+TEST_P(PlantedBug, IsGoneWhenRepaired) {
+  const Planted& bug = GetParam();
+  const cases::Case description = case_of(corpus_folder, bug.name, /*repaired=*/true);
+  for (const Schedule& run : all_runs()) {
+    const Judged judged = judge(description, run);
+    ASSERT_TRUE(judged.report.clean()) << bug.name << ", " << run.name() << ":\n" << text_of(judged.report);
+    ASSERT_TRUE(judged.holds) << bug.name << ", " << run.name() << ": wrong result";
+    if (!bug.advice) continue;
+    for (const Finding& finding : judged.report.findings)
+      ASSERT_NE(finding.name, bug.finding) << bug.name << ":\n" << finding.text();
+  }
+}
+
+std::string name_of_test(const testing::TestParamInfo<Planted>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Corpus, PlantedBug, testing::ValuesIn(planted_bugs()), name_of_test);
+
+class CleanKernel : public testing::TestWithParam<std::string> {};
+
+TEST_P(CleanKernel, GivesNoError) {
+  const cases::Case description = case_of(clean_folder, GetParam(), /*repaired=*/false);
+  for (const Schedule& run : all_runs()) {
+    const Judged judged = judge(description, run);
+    ASSERT_TRUE(judged.report.clean()) << GetParam() << ", " << run.name() << ":\n" << text_of(judged.report);
+    ASSERT_TRUE(judged.holds) << GetParam() << ", " << run.name() << ": wrong result";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Clean, CleanKernel, testing::ValuesIn(clean_kernels()),
+                         [](const auto& info) { return info.param; });
+
+TEST(Judge, TheSameSeedGivesTheSameReport) {
+  const cases::Case description = case_of(corpus_folder, "store_source_reused", /*repaired=*/false);
+  const Schedule run{Mode::adversarial, 7};
+  EXPECT_EQ(text_of(judge(description, run).report), text_of(judge(description, run).report));
+}
+
+TEST(Judge, EveryPlantedFindingIsOnItsList) {
+  const auto& names = cases::checked_findings();
+  for (const Planted& bug : planted_bugs())
+    EXPECT_TRUE(std::count(names.begin(), names.end(), bug.finding)) << bug.name << ": " << bug.finding;
+}
+
+}  // namespace
+}  // namespace wm::judge
