@@ -45,7 +45,7 @@ class Measurement {
                          [&](const GemmRow& row) { return row.plan == plan; });
     };
     measure_plan(std::nullopt);
-    const GemmKind kind = ops::understand(stream_, rotation.first().request()).kind;
+    const GemmKind kind = ops::understand(stream_, rotation.first().request(), rates().instruction).kind;
     for (const auto& estimate : plan::rank(kind, {shape.m, shape.n, shape.k}, rates()))
       if (table.rows.size() - first < static_cast<std::size_t>(options.plans) && !known(estimate.plan))
         measure_plan(estimate.plan);
@@ -56,7 +56,7 @@ class Measurement {
   std::string peer_name() const { return "cuBLASLt " + peer_.version(); }
 
  private:
-  plan::ChipRates rates() const { return {.multiprocessors = device_.info().multiprocessors}; }
+  plan::ChipRates rates() const { return plan::rates_of(device_.info()); }
 
   GemmRow measured(const Rotation& rotation, std::optional<GemmPlan> plan, int rounds,
                    const std::optional<Graph>& peer) {

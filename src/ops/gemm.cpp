@@ -124,7 +124,7 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
 }
 
 TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& plan, int columns) {
-  if (plan.kind.store_by_threads) return {};
+  if (plan.kind.store_by_threads || !plan.wgmma()) return {};
   if (plan.kind.d_columns)
     return map_lines(device, "d", p.kind.d, p.d, p.d.column_stride, p.n, p.m, p.batch, columns, 64);
   return map_lines(device, "d", p.kind.d, p.d, p.d.row_stride, p.m, p.n, p.batch, 64, columns);
@@ -132,16 +132,27 @@ TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& 
 
 std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& state, const CallKey& key) {
   const plan::GemmShape shape{key.problem.m, key.problem.n, key.problem.k, key.problem.batch};
-  const plan::ChipRates rates{.multiprocessors = device.info().multiprocessors};
+  const DeviceInfo& info = device.info();
+  const plan::ChipRates rates = plan::rates_of(info);
   plan::GemmEstimate choice;
   if (key.plan) {
     GemmPlan given = *key.plan;
     given.kind = given.exchange ? key.problem.kind.transposed() : key.problem.kind;
     if (!given.valid())
       throw Error(ErrorCode::invalid_argument, fmt::format("gemm refused: the plan given is impossible: {}", given.problem()));
+    if (std::size_t(given.shared_bytes()) > info.shared_bytes_per_block)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("gemm refused: the plan given takes {} bytes of shared memory and a block of {} has {}; take "
+                              "fewer stages or a smaller tile",
+                              given.shared_bytes(), info.id, info.shared_bytes_per_block));
     choice = plan::estimate(given, shape, rates);
   } else {
-    choice = plan::rank(key.problem.kind, shape, rates).front();
+    const auto ranking = plan::rank(key.problem.kind, shape, rates);
+    if (ranking.empty())
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("gemm refused: no plan fits {}: {} bytes of shared memory are too few", info.id,
+                              info.shared_bytes_per_multiprocessor));
+    choice = ranking.front();
   }
   const GemmPlan& plan = choice.plan;
   const GemmProblem p = plan.exchange ? key.problem.transposed() : key.problem;
@@ -192,7 +203,7 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .cluster = {static_cast<std::uint32_t>(plan.cluster_size())},
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
-                            .programmatic_dependent = true};
+                            .programmatic_dependent = plan.wgmma()};
   const bool shares = plan.split && choice.work.shared_tiles > 0;
   return std::make_shared<PreparedCall>(PreparedCall{
       kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0, {plan, choice.work.tiles.band, blocks}});
@@ -217,10 +228,16 @@ std::string GemmResult::path() const {
 GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   const Device& device = stream.device();
   const Architecture& arch = device.info().arch;
-  if (arch.major != 9 || !arch.specific)
-    throw Error(ErrorCode::unsupported, fmt::format("gemm refused: {} is {}, and the kernel is for sm_90a",
+  if (arch.number() < 80)
+    throw Error(ErrorCode::unsupported, fmt::format("gemm refused: {} is {}, and the kernels are for sm_80 and newer",
                                                     device.info().id, arch.name()));
-  const CallKey key{ops::understand(stream, request), request.plan};
+  const TensorInstruction best = plan::instruction_of(arch);
+  const TensorInstruction instruction = request.plan ? request.plan->instruction : best;
+  if (instruction == TensorInstruction::wgmma && best != TensorInstruction::wgmma)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("gemm refused: the plan given takes wgmma, which only sm_90a has, and {} is {}; take an mma plan",
+                            device.info().id, arch.name()));
+  const CallKey key{ops::understand(stream, request, instruction), request.plan};
   if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
   if (key.problem.m == 0 || key.problem.n == 0 || key.problem.batch == 0) return {};
   DeviceState& state = state_of(device);

@@ -41,22 +41,31 @@ std::string_view function_of(Activation activation) {
   return "";
 }
 
+// The kernel's file in kernels/warpmill/gemm/, and its name after "gemm_".
+std::string_view kernel_of(const GemmPlan& plan) {
+  if (!plan.wgmma()) return "sm80";
+  return plan.pipelining == Pipelining::multistage ? "sm90_multistage" : "sm90";
+}
+
 }  // namespace
 
 GemmSource gemm_source(const GemmPlan& plan, const std::string& activation) {
   const auto a = name_of(operand_type(plan.kind.a)), b = name_of(operand_type(plan.kind.b));
-  const std::string_view kernel = plan.pipelining == Pipelining::multistage ? "sm90_multistage" : "sm90";
-  std::string text = fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n#include \"warpmill/gemm/{}.cuh\"\n",
-                                 a == b ? std::string(a) : fmt::format("{}_{}", a, b), kernel);
+  const std::string_view kernel = kernel_of(plan);
+  std::string text;
+  if (plan.wgmma())
+    text = fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n", a == b ? std::string(a) : fmt::format("{}_{}", a, b));
+  text += fmt::format("#include \"warpmill/gemm/{}.cuh\"\n", kernel);
   if (plan.kind.epilogue.activation == Activation::expression)
     text += fmt::format(
         "namespace wm::activation {{\nstruct CallersOwn {{\n  static WM_DEVICE f32 of(f32 x) {{\n"
         "#line 1 \"activation\"\n    return {};\n  }}\n}};\n}}\n",
         activation);
   return {std::move(text),
-          fmt::format("wm::gemm_{}<wm::GemmPlan{{.kind = {}, .pipelining = wm::Pipelining({}), .tile = {{{}, {}}}, "
+          fmt::format("wm::gemm_{}<wm::GemmPlan{{.kind = {}, .instruction = wm::TensorInstruction({}), "
+                      ".pipelining = wm::Pipelining({}), .tile = {{{}, {}}}, "
                       ".stages = {}, .cluster = {{{}, {}}}, .multiply_groups = {}, .split = {}}}, {}>",
-                      kernel, text_of(plan.kind), static_cast<int>(plan.pipelining), plan.tile.m, plan.tile.n, plan.stages,
+                      kernel, text_of(plan.kind), static_cast<int>(plan.instruction), static_cast<int>(plan.pipelining), plan.tile.m, plan.tile.n, plan.stages,
                       plan.cluster.m, plan.cluster.n, plan.multiply_groups, plan.split,
                       function_of(plan.kind.epilogue.activation))};
 }

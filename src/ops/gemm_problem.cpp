@@ -26,7 +26,7 @@ void check_device(const View& view, std::string_view name, const Stream& stream)
 
 std::string sizes(const View& view) { return fmt::format("{}", fmt::join(view.shape, " x ")); }
 
-void check_types(const GemmRequest& request) {
+void check_types(const GemmRequest& request, const Device& device, TensorInstruction instruction) {
   const DType a = request.a.dtype, b = request.b.dtype, d = request.d.dtype;
   const bool small = one_of(a, {DType::e4m3, DType::e5m2}) && one_of(b, {DType::e4m3, DType::e5m2});
   if (!small && !(a == b && one_of(a, {DType::bf16, DType::f16, DType::f32, DType::tf32, DType::i8})))
@@ -36,6 +36,10 @@ void check_types(const GemmRequest& request) {
                     name_of(a), name_of(b)));
   if (!one_of(d, {DType::bf16, DType::f16, DType::f32, DType::e4m3}) && !(d == DType::i32 && a == DType::i8))
     refuse(fmt::format("d holds {}; it is bf16, f16, f32 or e4m3, or with i8 operands i32", name_of(d)));
+  if (instruction == TensorInstruction::mma && (small_float(a) || small_float(b) || small_float(d)))
+    refuse(fmt::format("a holds {}, b {} and d {}, and {} runs the kernel for sm_80 here, which has no 8-bit floats; take "
+                       "bf16 or f16",
+                       name_of(a), name_of(b), name_of(d), device.info().id));
   if (request.promote && !small)
     refuse("promote is for e4m3 and e5m2; other types have full sums already");
 }
@@ -65,10 +69,10 @@ struct Operand {
     return matrix.address % 16 == 0 && (pitch > 0 || std::min(rows, columns) <= 1) && pitch % 16 == 0 && apart % 16 == 0 && pitch < (std::int64_t{1} << 40) &&
            apart < (std::int64_t{1} << 40) && contiguous_size > 0 && rows > 0;
   }
-  // The largest copy that every row starts at a multiple of.
-  Producer copies() const {
-    const std::int64_t grain = std::gcd(std::gcd(static_cast<std::int64_t>(matrix.address % 16), matrix.row_stride * bytes),
-                                        matrix.matrix_stride * bytes);
+  // The largest copy that every line starts at a multiple of, `stride` elements from one to the next.
+  Producer copies(std::int64_t stride) const {
+    const std::int64_t grain =
+        std::gcd(std::gcd(static_cast<std::int64_t>(matrix.address % 16), stride * bytes), matrix.matrix_stride * bytes);
     return grain % 16 == 0  ? Producer::copies16
            : grain % 8 == 0 ? Producer::copies8
            : grain % 4 == 0 ? Producer::copies4
@@ -83,14 +87,17 @@ struct Arrival {
   Producer by_threads = Producer::elements;
 };
 
-Arrival arrival_of(const Operand& x) {
+Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
+  const bool engine = instruction == TensorInstruction::wgmma;
   Arrival arrival;
   if (contiguous(x.matrix.column_stride, x.columns)) {
-    arrival.by_engine = x.engine_reads(x.matrix.row_stride, x.columns);
-    arrival.by_threads = x.copies();
+    arrival.by_engine = engine && x.engine_reads(x.matrix.row_stride, x.columns);
+    arrival.by_threads = x.copies(x.matrix.row_stride);
   } else if (contiguous(x.matrix.row_stride, x.rows)) {
     arrival.major = Major::mn;
-    arrival.by_engine = x.bytes == 2 && x.engine_reads(x.matrix.column_stride, x.rows);
+    // ldmatrix and wgmma turn 16-bit elements; only for wgmma do threads always bring them turned.
+    arrival.by_engine = engine && x.bytes == 2 && x.engine_reads(x.matrix.column_stride, x.rows);
+    if (!engine && x.bytes == 2) arrival.by_threads = x.copies(x.matrix.column_stride);
   }
   return arrival;
 }
@@ -192,7 +199,7 @@ GemmProblem GemmProblem::transposed() const {
   return p;
 }
 
-GemmProblem understand(const Stream& stream, const GemmRequest& request) {
+GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorInstruction instruction) {
   const View &a = request.a, &b = request.b, &d = request.d;
   const std::array<std::pair<const View*, std::string_view>, 3> operands{{{&a, "a"}, {&b, "b"}, {&d, "d"}}};
   const std::size_t rank = d.shape.size();
@@ -201,7 +208,7 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request) {
     if (view->shape.size() != rank || (rank != 2 && rank != 3))
       refuse(fmt::format("{} has {} dimensions; all three operands have 2, or 3 for a batch", name, view->shape.size()));
   }
-  check_types(request);
+  check_types(request, stream.device(), instruction);
   GemmProblem p;
   p.m = a.shape[rank - 2], p.k = a.shape[rank - 1], p.n = b.shape[rank - 1];
   p.batch = rank == 3 ? d.shape[0] : 1;
@@ -222,8 +229,8 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request) {
   kind.promote = request.promote;
 
   const int bytes = static_cast<int>(size_of(a.dtype));
-  const Arrival of_a = arrival_of({"a", p.a, p.m, p.k, p.batch, bytes});
-  const Arrival of_b = arrival_of({"b", p.b, p.n, p.k, p.batch, bytes});
+  const Arrival of_a = arrival_of({"a", p.a, p.m, p.k, p.batch, bytes}, instruction);
+  const Arrival of_b = arrival_of({"b", p.b, p.n, p.k, p.batch, bytes}, instruction);
   kind.a_major = of_a.major, kind.b_major = of_b.major;
   // Both by the engine or both by threads: one ring, one kind of arrival. An empty k has nothing to map.
   if (!of_a.by_engine || !of_b.by_engine || p.k == 0) {
@@ -243,7 +250,7 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request) {
   kind.d_columns = columns;
   const Operand out{"d", p.d, p.m, p.n, p.batch, static_cast<int>(size_of(d.dtype))};
   const std::int64_t inner = columns ? p.m : p.n;
-  // The engine stores whole 16-byte chunks: a line that ends inside one would take its neighbour along.
+  // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
   kind.store_by_threads = !(rows || columns) || (columns && out.bytes != 2) || inner * out.bytes % 16 != 0 ||
                           !out.engine_reads(columns ? p.d.column_stride : p.d.row_stride, inner);
 

@@ -33,7 +33,7 @@ std::string text_of(const GemmPlan& p) {
   std::string text = fmt::format("{}x{} s{} c{}x{}", p.tile.m, p.tile.n, p.stages, p.cluster.m, p.cluster.n);
   if (p.multiply_groups != 2) text += fmt::format(" g{}", p.multiply_groups);
   if (p.pipelining == Pipelining::pingpong) text += " pingpong";
-  if (p.pipelining == Pipelining::multistage) text += " multistage";
+  if (p.pipelining == Pipelining::multistage) text += p.wgmma() ? " multistage" : " mma";
   if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
   if (p.exchange) text += " exchange";
   return text;
@@ -61,6 +61,9 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
       plan.pipelining = Pipelining::pingpong;
     } else if (word == "multistage") {
       plan.pipelining = Pipelining::multistage;
+    } else if (word == "mma") {
+      plan.pipelining = Pipelining::multistage;
+      plan.instruction = TensorInstruction::mma;
     } else if (word == "split") {
       plan.split = true;
     } else if (word.starts_with("split") && number(word.substr(5))) {
@@ -71,7 +74,7 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
-                              "multistage, split (or split2, split3, ...) or exchange after it (in '{}')",
+                              "multistage, mma, split (or split2, split3, ...) or exchange after it (in '{}')",
                               word, whole));
     }
   }
@@ -79,6 +82,7 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the plan '{}' has no tile; write it like '128x256 s4 c2x1'", whole));
   plan.kind = plan.exchange ? kind.transposed() : kind;
+  if (!plan.wgmma()) plan.kind = plan.kind.without_tma();
   return plan.stages == 0 ? plan.with_most_stages() : plan;
 }
 

@@ -45,12 +45,62 @@ WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int6
   return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, countable ? static_cast<unsigned>(shared) : 0);
 }
 
+// The part of the tensor cores' speed that mma reaches: shared memory gives 128 bytes a cycle, ldmatrix takes 512, and a
+// product of 16 x 8 x 32 bytes takes 2 cycles of a multiprocessor. A warp reads its rows of A and all of B.
+double mma_share(const GemmPlan& plan) {
+  const double rows = plan.group_rows() / 64, columns = plan.tile.n / 16.0;
+  return 0.9 * std::min(1.0, 2 * rows * 2 * columns / (4 * (rows + columns)));
+}
+
+// The plans for mma.sync: a block of one group shares its multiprocessor with another where three stages leave room.
+std::vector<GemmPlan> mma_plans(const GemmKind& kind) {
+  std::vector<GemmPlan> plans;
+  const auto add = [&](TileShape tile, int groups, bool split, bool exchange) {
+    GemmPlan plan{.kind = exchange ? kind.transposed() : kind,
+                  .instruction = TensorInstruction::mma,
+                  .pipelining = Pipelining::multistage,
+                  .tile = tile,
+                  .cluster = {1, 1},
+                  .multiply_groups = groups,
+                  .split = split,
+                  .exchange = exchange};
+    plan = plan.with_most_stages(groups == 1 ? 3 : 4);
+    if (plan.valid()) plans.push_back(plan);
+  };
+  for (const bool split : {false, true}) {
+    for (const TileShape tile : {TileShape{256, 128}, {256, 64}, {128, 128}}) add(tile, 2, split, false);
+    for (const TileShape tile : {TileShape{128, 64}, {64, 128}, {64, 64}, {64, 32}}) add(tile, 1, split, false);
+  }
+  for (const int n : {16, 32, 64}) add({64, n}, 1, true, true);
+  return plans;
+}
+
 }  // namespace
 
-int resident_clusters(const GemmPlan& plan, int multiprocessors) {
+TensorInstruction instruction_of(const Architecture& arch) {
+  return arch.major == 9 && arch.specific ? TensorInstruction::wgmma : TensorInstruction::mma;
+}
+
+ChipRates rates_of(const DeviceInfo& device) {
+  ChipRates rates{.multiprocessors = device.multiprocessors,
+                  .instruction = instruction_of(device.arch),
+                  .shared_bytes = device.shared_bytes_per_multiprocessor};
+  if (rates.instruction == TensorInstruction::wgmma) return rates;
+  rates.tensor_flops = 312e12 * device.multiprocessors / 108;
+  rates.memory_bytes = 1.6e12;
+  rates.l2_bytes = 5e12 * device.multiprocessors / 108;
+  rates.launch_seconds = 4e-6;
+  return rates;
+}
+
+int resident_clusters(const GemmPlan& plan, const ChipRates& rates) {
   const int size = plan.cluster_size();
+  if (!plan.wgmma()) {
+    const auto fit = static_cast<int>(rates.shared_bytes / (static_cast<std::size_t>(plan.shared_bytes()) + 1024));
+    return rates.multiprocessors * std::clamp(fit, 1, plan.blocks_each());
+  }
   // GPCs of an H200 hold 16 or 18 multiprocessors: clusters of 4 reach 120 of 132.
-  return std::max(1, size <= 2 ? multiprocessors / size : multiprocessors * 10 / 11 / size);
+  return std::max(1, size <= 2 ? rates.multiprocessors / size : rates.multiprocessors * 10 / 11 / size);
 }
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
@@ -59,7 +109,7 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   const GemmShape shape = plan.exchange ? GemmShape{asked.n, asked.m, asked.k, asked.batch} : asked;
   const std::int64_t rows = ceil_divide(shape.m, std::int64_t(plan.tile.m) * plan.cluster.m);
   const std::int64_t columns = ceil_divide(shape.n, std::int64_t(plan.tile.n) * plan.cluster.n);
-  const int resident = resident_clusters(plan, rates.multiprocessors);
+  const int resident = resident_clusters(plan, rates);
   const std::int64_t steps = std::max<std::int64_t>(1, ceil_divide(shape.k, plan.tile_k()));
   const TileSchedule tiles{static_cast<unsigned>(rows), static_cast<unsigned>(columns), best_band(plan, rows, resident),
                            static_cast<unsigned>(shape.batch)};
@@ -72,14 +122,15 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   const double tensor_rate = rates.tensor_flops * 2 / element;
   const double step_flops = 2.0 * plan.tile.m * plan.tile.n * plan.tile_k();
   // wgmma reads A and B from shared memory: narrow tiles wait for A, so they reach a smaller part of the peak.
-  const double operand_share = double(plan.tile.n) / (plan.tile.n + 16.0);
+  const double operand_share = plan.wgmma() ? double(plan.tile.n) / (plan.tile.n + 16.0) : mma_share(plan);
   // Groups that take turns keep the tensor cores fed a little better than groups that wait for the same stages.
   const double turns = plan.pipelining == Pipelining::pingpong ? 0.97 : 1;
-  const double tensor = turns * step_flops / (tensor_rate * operand_share / rates.multiprocessors);
+  const int blocks = plan.wgmma() ? rates.multiprocessors : resident;  // that have the chip among them
+  const double tensor = turns * step_flops / (tensor_rate * operand_share / blocks);
   // A row of A or B that does not start at a 128-byte line makes every 128-byte piece of it touch two.
   const double lines = shape.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : 1.4;
   const double l2_bytes = lines * (double(plan.a_bytes()) / plan.cluster.n + double(plan.b_bytes()) / plan.cluster.m);
-  const double l2 = l2_bytes / (rates.l2_bytes / rates.multiprocessors);
+  const double l2 = l2_bytes / (rates.l2_bytes / blocks);
   // Moving bytes draws power that the tensor cores' clock then lacks: multicast pays even where L2 is not the limit.
   e.step_seconds = std::max(tensor, l2) + 0.05 * l2;
 
@@ -107,7 +158,8 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   return e;
 }
 
-std::vector<GemmPlan> candidate_plans(const GemmKind& kind) {
+std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction) {
+  if (instruction == TensorInstruction::mma) return mma_plans(kind.without_tma());
   std::vector<GemmPlan> plans;
   const auto add = [&](GemmPlan plan) {
     plan.kind = plan.exchange ? kind.transposed() : kind;
@@ -140,7 +192,9 @@ std::vector<GemmPlan> candidate_plans(const GemmKind& kind) {
 
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates) {
   std::vector<GemmEstimate> ranking;
-  for (const GemmPlan& plan : candidate_plans(kind)) ranking.push_back(estimate(plan, shape, rates));
+  for (const GemmPlan& plan : candidate_plans(kind, rates.instruction))
+    if (static_cast<std::size_t>(plan.shared_bytes()) + 1024 <= rates.shared_bytes)
+      ranking.push_back(estimate(plan, shape, rates));
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; });
   return ranking;

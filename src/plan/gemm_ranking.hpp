@@ -1,10 +1,12 @@
 // Which plan for which GEMM: candidates, an estimate of each one's time, and the arithmetic behind it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "warpmill/device.hpp"
 #include "warpmill/gemm/plan.h"
 
 namespace wm::plan {
@@ -13,14 +15,20 @@ struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
 };
 
-// What the estimate knows of a chip; measured on an H200 (docs/gemm.md).
+// What the estimate knows of a chip; the defaults were measured on an H200 (docs/gemm.md).
 struct ChipRates {
   int multiprocessors = 132;
   double tensor_flops = 858e12;  // all tensor cores together, 16-bit types, random data
   double memory_bytes = 4.4e12;  // a second, device memory
   double l2_bytes = 14e12;       // a second, L2 to shared memory, all multiprocessors together
   double launch_seconds = 1.5e-6;
+  TensorInstruction instruction = TensorInstruction::wgmma;  // what plans are made of
+  std::size_t shared_bytes = 233472;                         // of a multiprocessor
 };
+
+// The best that an architecture has, and what is known of a device: with wgmma as above, else an A100's data sheet.
+TensorInstruction instruction_of(const Architecture& arch);
+ChipRates rates_of(const DeviceInfo& device);
 
 struct GemmEstimate {
   GemmPlan plan;
@@ -35,15 +43,17 @@ struct GemmEstimate {
 };
 
 // The blocks of `plan` that run at once: clusters of more than two do not fill the chip's last multiprocessors.
-int resident_clusters(const GemmPlan& plan, int multiprocessors);
+int resident_clusters(const GemmPlan& plan, const ChipRates& rates);
 
 // The plan's kind is the kernel's; the shape is the caller's, before any exchange.
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
 
 // Every plan that is shipped for the kind, the best for `shape` first.
+// Empty where none fits the chip.
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
 
 // The plans themselves, each valid.
-std::vector<GemmPlan> candidate_plans(const GemmKind& kind);
+std::vector<GemmPlan> candidate_plans(const GemmKind& kind,
+                                      TensorInstruction instruction = TensorInstruction::wgmma);
 
 }  // namespace wm::plan

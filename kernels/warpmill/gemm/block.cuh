@@ -14,11 +14,11 @@
 
 namespace wm {
 
-// Threads that produce a stage transpose on the way: what wgmma finds is K-major.
+// As the operands lie in shared memory: what was transposed on the way is K-major.
 template <GemmPlan plan>
-inline constexpr Major a_major = plan.kind.by_tma() ? plan.kind.a_major : Major::k;
+inline constexpr Major a_major = plan.a_spans() ? Major::mn : Major::k;
 template <GemmPlan plan>
-inline constexpr Major b_major = plan.kind.by_tma() ? plan.kind.b_major : Major::k;
+inline constexpr Major b_major = plan.b_spans() ? Major::mn : Major::k;
 
 template <GemmPlan plan>
 struct GemmShared {
@@ -53,16 +53,17 @@ struct GemmPlace {
   }
 };
 
-// Who brings the data, and how many arrivals free a stage: one from each multiply group that reads it, in every block
-// that our copies reach.
+// Who brings the data, and how many arrivals free a stage: one from each reader (a multiply group, or with mma a warp)
+// in every block that our copies reach.
 template <GemmPlan plan>
 using GemmCourier =
     Select<plan.kind.by_tma(), TmaCourier<plan.copied_bytes()>,
            Select<plan.kind.a_producer == Producer::elements || plan.kind.b_producer == Producer::elements,
-                  StoreCourier<GemmPlan::group_threads>, CopyCourier<GemmPlan::group_threads>>>;
+                  StoreCourier<plan.producer_threads()>, CopyCourier<plan.producer_threads()>>>;
 template <GemmPlan plan>
-inline constexpr u32 stage_readers = (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) *
-                                     (plan.cluster.m + plan.cluster.n - 1);
+inline constexpr u32 stage_readers = !plan.wgmma() ? plan.threads() / 32
+                                     : (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) *
+                                           (plan.cluster.m + plan.cluster.n - 1);
 template <GemmPlan plan>
 using GemmRing = Ring<plan.stages, GemmCourier<plan>, stage_readers<plan>>;
 
@@ -79,10 +80,10 @@ WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmSha
     a.template load<plan.cluster.n>(args.a, corner.m, step, a_matrix, stage.full, place.sharing_a(), {args.a_policy});
     b.template load<plan.cluster.m>(args.b, corner.n, step, b_matrix, stage.full, place.sharing_b(), {args.b_policy});
   } else {
-    constexpr GemmKind kind = plan.kind;
+    constexpr u32 threads = plan.producer_threads();
     const u32 k = step * plan.tile_k();
-    produce<kind.a_producer, kind.a_major>(a.rows, args.a_at, corner.matrix, corner.m, args.m, k, args.k);
-    produce<kind.b_producer, kind.b_major>(b.rows, args.b_at, corner.matrix, corner.n, args.n, k, args.k);
+    produce<plan.kind.a_producer, plan.kind.a_major, threads>(a, args.a_at, corner.matrix, corner.m, args.m, k, args.k);
+    produce<plan.kind.b_producer, plan.kind.b_major, threads>(b, args.b_at, corner.matrix, corner.n, args.n, k, args.k);
   }
 }
 
@@ -116,9 +117,9 @@ struct GemmSums {
 
   WM_DEVICE void clear() {
 #pragma unroll
-    for (auto& fragment : block)
+    for (int i = 0; i < blocks; ++i)
 #pragma unroll
-      for (auto& value : fragment.value) value = 0;
+      for (int j = 0; j < Fragment<plan.tile.n>::count; ++j) block[i].value[j] = 0;
   }
 };
 
@@ -134,11 +135,14 @@ WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const Gemm
   }
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
   f32 amax = 0.f;
-#pragma unroll
-  for (int block = 0; block < GemmSums<plan>::blocks; ++block) {
+  const auto write = [&](int block) {
     const Corner here{corner.m + first_row + block * 64, corner.n, corner.matrix};
     writer.write(sums.block[block], args, here, amax);
-  }
+  };
+  // No loop: the compiler does not always unroll one here, and then the sums lie in local memory.
+  static_assert(GemmSums<plan>::blocks <= 2, "a group has 64 or 128 rows");
+  write(0);
+  if constexpr (GemmSums<plan>::blocks == 2) write(1);
   if constexpr (plan.kind.epilogue.amax) collect_amax(amax, args.amax);
 }
 

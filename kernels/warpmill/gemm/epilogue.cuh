@@ -102,7 +102,8 @@ template <GemmPlan plan>
 using Strip = SharedTile<Element<plan.kind.d>, plan.kind.d_columns ? plan.strip_columns() : 64,
                          GemmPlan::row_bytes / plan.d_bytes()>;
 
-// A multiply group's way out: strips in shared memory that the copy engine stores while the next are made.
+// A multiply group's way out: strips in shared memory that the copy engine stores while the next are made, or where there
+// is none, the group's threads, 16 bytes at a time.
 template <GemmPlan plan, class Function>
 class StripWriter {
  public:
@@ -119,35 +120,63 @@ class StripWriter {
     write_strip<plan.last_strip_columns()>(sums, (plan.strips() - 1) * columns, args.d_last, args, corner, amax);
   }
   // Shared memory lives until its last store has read it.
-  WM_DEVICE void end() const { bulk::wait_group_read<0>(); }
+  WM_DEVICE void end() const {
+    if constexpr (plan.wgmma()) bulk::wait_group_read<0>();
+  }
 
  private:
-  // Into shared memory, swizzled, then one store by the copy engine.
+  // Into shared memory, swizzled, then out.
   template <int columns>
   WM_DEVICE void write_strip(const Fragment<plan.tile.n, Sum<plan>>& sums, int first, const TensorMap& map,
                              const GemmArguments& args, Corner corner, f32& amax) {
     corner.n += first;
     if (corner.m >= args.m || corner.n >= args.n) return;
-    const bool issuer = thread_of_warpgroup() == 0;
     auto& strip = strips_[buffer_];
     buffer_ = (buffer_ + 1) % plan.out_buffers();
     // The store that last used this buffer has read it: only its issuer can know.
-    if (issuer) bulk::wait_group_read<plan.out_buffers() - 1>();
+    if constexpr (plan.wgmma())
+      if (issuer()) bulk::wait_group_read<plan.out_buffers() - 1>();
     barrier::sync(barrier_, warpgroup_threads);
     const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
     if constexpr (plan.kind.d_columns)
       store_columns(strip, values);
     else
       store_rows(strip, values);
-    fence::proxy_async_shared();
+    if constexpr (plan.wgmma()) fence::proxy_async_shared();
     barrier::sync(barrier_, warpgroup_threads);
-    if (issuer) {
-      const i32 m = corner.m, n = corner.n, matrix = corner.matrix;
-      if constexpr (plan.kind.d_columns)
-        tma::store(map, {m, n, matrix}, strip.from_row(0));
-      else
-        tma::store(map, {n, m, matrix}, strip.from_row(0));
-      bulk::commit_group();
+    if constexpr (plan.wgmma())
+      send(strip, map, corner);
+    else
+      copy<columns>(strip, args, corner);
+  }
+  static WM_DEVICE bool issuer() { return thread_of_warpgroup() == 0; }
+
+  // One store by the copy engine.
+  WM_DEVICE void send(Strip<plan>& strip, const TensorMap& map, Corner corner) {
+    if (!issuer()) return;
+    const i32 m = corner.m, n = corner.n, matrix = corner.matrix;
+    if constexpr (plan.kind.d_columns)
+      tma::store(map, {m, n, matrix}, strip.from_row(0));
+    else
+      tma::store(map, {n, m, matrix}, strip.from_row(0));
+    bulk::commit_group();
+  }
+  // Chunks of 16 bytes, those of a line side by side. D's lines are whole chunks (GemmKind::store_by_threads).
+  template <int columns>
+  WM_DEVICE void copy(Strip<plan>& strip, const GemmArguments& args, Corner corner) {
+    using Out = Element<plan.kind.d>;
+    constexpr bool by_columns = plan.kind.d_columns;
+    constexpr u32 lines = by_columns ? columns : 64, chunk_elements = 16 / sizeof(Out);
+    constexpr u32 chunks = (by_columns ? 64 : columns) / chunk_elements;  // a line
+    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + corner.matrix * args.d_at.matrix_stride;
+#pragma unroll
+    for (u32 first = 0; first < lines * chunks; first += warpgroup_threads) {
+      const u32 i = first + thread_of_warpgroup(), line = i / chunks, chunk = i % chunks;
+      const u32 m = corner.m + (by_columns ? chunk * chunk_elements : line);
+      const u32 n = corner.n + (by_columns ? line : chunk * chunk_elements);
+      if (line < lines && m < args.m && n < args.n)
+        *reinterpret_cast<Quad<u32>*>(d + m * args.d_at.row_stride + n * args.d_at.column_stride) =
+            *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(line, chunk));
     }
   }
 

@@ -34,6 +34,8 @@ constexpr int element_bytes(DType dtype) {
   }
 }
 
+constexpr bool small_float(DType dtype) { return dtype == DType::e4m3 || dtype == DType::e5m2; }
+
 // Who brings the operands into shared memory.
 enum class Producer : unsigned char {
   tma,       // the copy engine
@@ -89,6 +91,13 @@ struct GemmKind {
   constexpr int operand_bytes() const { return element_bytes(a); }
   constexpr bool integer() const { return a == DType::i8 || a == DType::u8; }
   constexpr bool by_tma() const { return a_producer == Producer::tma && b_producer == Producer::tma; }
+  // Where the copy engine reads and writes, copies of 16 bytes do too.
+  constexpr GemmKind without_tma() const {
+    GemmKind kind = *this;
+    if (a_producer == Producer::tma) kind.a_producer = Producer::copies16;
+    if (b_producer == Producer::tma) kind.b_producer = Producer::copies16;
+    return kind;
+  }
   // The same product the other way round: D^T = B^T A^T.
   constexpr GemmKind transposed() const {
     GemmKind kind = *this;
@@ -103,6 +112,12 @@ struct GemmKind {
   }
 };
 
+// The tensor cores' instruction, and with it what surrounds it.
+enum class TensorInstruction : unsigned char {
+  wgmma,  // sm_90a: a warpgroup's, on shared memory; with the copy engine, clusters and registers that move
+  mma,    // sm_80 and everything newer: a warp's, on registers; threads copy
+};
+
 // Who loads and who multiplies.
 enum class Pipelining : unsigned char {
   multistage,   // every warp does both: loads are issued a few stages ahead of the products
@@ -112,6 +127,7 @@ enum class Pipelining : unsigned char {
 
 struct GemmPlan {
   GemmKind kind{};  // of the kernel: after the exchange where `exchange` is set
+  TensorInstruction instruction = TensorInstruction::wgmma;
   Pipelining pipelining = Pipelining::cooperative;
   TileShape tile{128, 256};
   int stages = 4;
@@ -125,34 +141,40 @@ struct GemmPlan {
   constexpr bool operator==(const GemmPlan&) const = default;
 
   static constexpr int group_threads = 128;     // a warpgroup
-  static constexpr int shared_limit = 232448;   // bytes a block may have on Hopper
   static constexpr int register_limit = 65536;  // a multiprocessor has
   static constexpr int row_bytes = 128;         // of a stage, along k: one swizzle span
   static constexpr int barrier_bytes = 1024;    // what the ring's barriers may take, rounded up
 
+  constexpr bool wgmma() const { return instruction == TensorInstruction::wgmma; }
+  // Bytes that a block may have, on an H200 and on an A100. A multiprocessor has 1024 more, and takes 1024 for each
+  // block.
+  constexpr int shared_limit() const { return wgmma() ? 232448 : 166912; }
+
   constexpr bool load_group() const { return pipelining != Pipelining::multistage; }
   constexpr int threads() const { return group_threads * (load_group() + multiply_groups); }
+  constexpr int producer_threads() const { return load_group() ? group_threads : threads(); }
   constexpr int cluster_size() const { return cluster.m * cluster.n; }
   // Rows of the tile that one multiply group has.
   constexpr int group_rows() const { return pipelining == Pipelining::pingpong ? tile.m : tile.m / multiply_groups; }
 
   constexpr int tile_k() const { return row_bytes / kind.operand_bytes(); }
-  // An MN-major operand lies in spans of one swizzle width along m or n, each with a row for every k.
-  constexpr bool spans(Major major) const { return major == Major::mn && kind.by_tma(); }
+  // An MN-major operand lies in spans of one swizzle width along m or n, each with a row for every k, unless it is
+  // transposed on the way.
+  constexpr bool a_spans() const { return kind.a_major == Major::mn && kind.a_producer != Producer::elements; }
+  constexpr bool b_spans() const { return kind.b_major == Major::mn && kind.b_producer != Producer::elements; }
   constexpr int span_count(int extent) const { return (extent + tile_k() - 1) / tile_k(); }
   constexpr int span_columns(int extent) const { return extent < tile_k() ? extent : tile_k(); }
-  // Shared memory of an operand's stage, and the bytes that copies bring into it.
-  constexpr int stage_part(Major major, int extent) const {
-    return spans(major) ? span_count(extent) * tile_k() * row_bytes : extent * row_bytes;
+  // Shared memory of an operand's stage, and the bytes that the copy engine brings into it.
+  constexpr int stage_part(bool spans, int extent) const {
+    return spans ? span_count(extent) * tile_k() * row_bytes : extent * row_bytes;
   }
-  constexpr int copied_part(Major major, int extent) const {
-    return spans(major) ? span_count(extent) * tile_k() * span_columns(extent) * kind.operand_bytes()
-                        : extent * row_bytes;
+  constexpr int copied_part(bool spans, int extent) const {
+    return spans ? span_count(extent) * tile_k() * span_columns(extent) * kind.operand_bytes() : extent * row_bytes;
   }
-  constexpr int a_bytes() const { return stage_part(kind.a_major, tile.m); }
-  constexpr int b_bytes() const { return stage_part(kind.b_major, tile.n); }
+  constexpr int a_bytes() const { return stage_part(a_spans(), tile.m); }
+  constexpr int b_bytes() const { return stage_part(b_spans(), tile.n); }
   constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
-  constexpr int copied_bytes() const { return copied_part(kind.a_major, tile.m) + copied_part(kind.b_major, tile.n); }
+  constexpr int copied_bytes() const { return copied_part(a_spans(), tile.m) + copied_part(b_spans(), tile.n); }
 
   // The tile leaves in strips: 64 rows of D by one swizzle span of columns, or where D's columns are contiguous, by up
   // to 64 of them. The last strip of a tile may be narrower.
@@ -161,8 +183,8 @@ struct GemmPlan {
   constexpr int strips() const { return (tile.n + strip_columns() - 1) / strip_columns(); }
   constexpr int last_strip_columns() const { return tile.n - (strips() - 1) * strip_columns(); }
   constexpr int strip_bytes() const { return (kind.d_columns ? strip_columns() : 64) * row_bytes; }
-  // Output strips that a multiply group has in flight.
-  constexpr int out_buffers() const { return multiply_groups == 3 ? 1 : 2; }
+  // Output strips that a multiply group has in flight: the copy engine stores one while the next is made.
+  constexpr int out_buffers() const { return wgmma() && multiply_groups < 3 ? 2 : 1; }
   constexpr int out_bytes() const {
     return kind.store_by_threads ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
@@ -180,9 +202,11 @@ struct GemmPlan {
     const int share = register_limit / (threads() * blocks_each()) / 8 * 8;
     return share < 255 ? share : 255;
   }
-  // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run.
+  // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run, and with mma, four
+  // warps alone would not fill the tensor cores.
   constexpr int blocks_each() const {
-    return !moves_registers() && 2 * (shared_bytes() + 1024) <= shared_limit + 2048 && threads() * 2 <= 1024 ? 2 : 1;
+    const bool small = wgmma() ? !moves_registers() && threads() * 2 <= 1024 : threads() == group_threads;
+    return small && 2 * (shared_bytes() + 1024) <= shared_limit() + 1024 ? 2 : 1;
   }
   // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
   constexpr int accumulator_registers() const {
@@ -203,24 +227,37 @@ struct GemmPlan {
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (cluster.m < 1 || cluster.n < 1 || cluster_size() > 4) return "a cluster has 1 to 4 blocks";
     if (!kind.by_tma() && cluster_size() > 1) return "only the copy engine brings data to a whole cluster";
-    if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote || !kind.by_tma()))
-      return "the multistage kernel has no clusters, no promotion and no producer but the copy engine";
-    if ((!spans(kind.a_major) && tile.m / cluster.n % 8) || (!spans(kind.b_major) && tile.n / cluster.m % 8))
+    if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote))
+      return "the multistage kernels have no clusters and no promotion";
+    if (wgmma() && pipelining == Pipelining::multistage && !kind.by_tma())
+      return "the multistage kernel of Hopper has no producer but the copy engine";
+    if (!wgmma()) {
+      if (pipelining != Pipelining::multistage) return "mma plans are multistage: every warp loads and multiplies";
+      if (kind.a_producer == Producer::tma || kind.b_producer == Producer::tma)
+        return "mma plans have no copy engine: threads bring the operands";
+      if (small_float(kind.a) || small_float(kind.b) || small_float(kind.d))
+        return "mma plans are for sm_80, which has no 8-bit floats";
+    }
+    if ((!a_spans() && tile.m / cluster.n % 8) || (!b_spans() && tile.n / cluster.m % 8))
       return "a block's share of a multicast tile must be a multiple of 8 rows: one swizzle atom";
     if ((kind.a_producer == Producer::tma) != (kind.b_producer == Producer::tma))
       return "both operands come by the copy engine, or both by threads";
-    if (kind.by_tma() && kind.operand_bytes() != 2 && (kind.a_major == Major::mn || kind.b_major == Major::mn))
-      return "wgmma reads MN-major operands of 16 bits only; others are transposed by the producer's threads";
+    if (kind.operand_bytes() != 2 && (a_spans() || b_spans()))
+      return "tensor cores read MN-major operands of 16 bits only; others are transposed by the producer's threads";
+    if (wgmma() && !kind.by_tma() && (a_spans() || b_spans()))
+      return "threads that produce for wgmma transpose an MN-major operand, element by element";
     if (kind.d_columns && d_bytes() != 2 && !kind.store_by_threads)
       return "columns of D leave through the copy engine in 16-bit types only";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages * 16 > barrier_bytes) return "the ring has at most 64 stages";
-    if (shared_bytes() > shared_limit)
-      return "the stages and the output strips take more than 232448 bytes of shared memory";
+    if (shared_bytes() > shared_limit())
+      return wgmma() ? "the stages and the output strips take more than 232448 bytes of shared memory"
+                     : "the stages and the output strips take more than 166912 bytes of shared memory";
     if (registers() > register_limit) return "the roles take more than 65536 registers";
-    if (accumulator_registers() > (moves_registers() ? multiply_registers() : register_share()) - 40)
+    // Operands of mma lie in registers beside the sums.
+    if (accumulator_registers() > (moves_registers() ? multiply_registers() : register_share()) - (wgmma() ? 40 : 100))
       return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
@@ -230,7 +267,7 @@ struct GemmPlan {
   constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
     if (stage_bytes() <= 0) return plan;
-    plan.stages = (shared_limit - barrier_bytes - out_bytes()) / stage_bytes();
+    plan.stages = (shared_limit() - barrier_bytes - out_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
     return plan;
   }
@@ -244,7 +281,7 @@ struct MatrixAddress {
 
 // What the kernels get.
 struct GemmArguments {
-  TensorMap a, b;           // boxes of one block's share of a stage
+  TensorMap a, b;           // boxes of one block's share of a stage; none where there is no copy engine
   TensorMap d, d_last;      // boxes of one strip, and of a tile's last one
   MatrixAddress a_at, b_at; // A's rows along m, B's along n, columns along k: for producers by threads
   MatrixAddress d_at, c_at;

@@ -15,7 +15,7 @@
 namespace wm {
 
 template <GemmPlan plan, class Function>
-__global__ __launch_bounds__(plan.threads(), 1) void gemm_sm90_multistage(const __grid_constant__ GemmArguments args) {
+__global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_multistage(const __grid_constant__ GemmArguments args) {
   static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
   static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
   extern __shared__ __align__(1024) u8 memory[];
@@ -48,7 +48,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm90_multistage(const 
       wgmma::wait<1>();  // the stage before has been read
       if (step > 0 && releases) ring.release(previous);
       if (loads) ahead.next();  // into the stage before
-      __syncwarp();
+      barrier::sync_warp();
       previous = stage;
     }
     wait_for<0>(sums);

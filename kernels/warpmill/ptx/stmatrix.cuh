@@ -8,6 +8,12 @@
 
 namespace wm::stmatrix {
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool available = false;
+#else
+inline constexpr bool available = true;
+#endif
+
 // stmatrix.sync.aligned.m8n8.x1.shared.b16, .x2 and .x4: as many matrices as `from` has words.
 template <int count>
 WM_DEVICE void store(SharedAddress row, const u32 (&from)[count]) {

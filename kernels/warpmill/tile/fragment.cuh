@@ -1,4 +1,5 @@
-// What a thread of a warpgroup holds of a product of wgmma: 64 rows, some columns, in fp32 or i32.
+// What a thread of a warpgroup holds of a product: 64 rows, some columns, in fp32 or i32. wgmma leaves it so, and so do
+// four warps with 16 rows each that multiply with mma.sync.
 #pragma once
 
 #include "warpmill/pipeline/roles.cuh"
@@ -27,7 +28,7 @@ WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T>& fragment) {
   using Element = typename Tile::Element;
   static_assert(Tile::rows == 64 && columns <= Tile::columns, "a fragment has 64 rows, and the tile its columns");
   const u32 thread = thread_of_warpgroup(), lane = thread % 32;
-  if constexpr (sizeof(Element) == 2) {
+  if constexpr (sizeof(Element) == 2 && stmatrix::available) {
 #pragma unroll
     for (int i = 0; i < columns / 16; ++i) {  // 16 columns: two 8x8 matrices above two more
       const f32* eight = &fragment.value[i * 8];
@@ -43,7 +44,8 @@ WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T>& fragment) {
       if constexpr (sizeof(Element) == 4)
         reinterpret_cast<Pair<T>&>(place) = {fragment.value[i], fragment.value[i + 1]};
       else
-        reinterpret_cast<u16&>(place) = pack<Element>(fragment.value[i], fragment.value[i + 1]);
+        reinterpret_cast<Select<sizeof(Element) == 2, u32, u16>&>(place) =
+            pack<Element>(fragment.value[i], fragment.value[i + 1]);
     }
   }
 }
@@ -54,6 +56,12 @@ WM_DEVICE void store_columns(Tile& tile, const Fragment<columns>& fragment) {
   using Element = typename Tile::Element;
   static_assert(Tile::columns == 64 && sizeof(Element) == 2 && columns <= Tile::rows,
                 "a fragment has 64 rows of 16-bit elements, and the tile a row for each column");
+  if constexpr (!stmatrix::available) {
+#pragma unroll
+    for (int i = 0; i < fragment.count; ++i)
+      tile.at(fragment.column(i), fragment.row(i)) = round_to<Element>(fragment.value[i]);
+    return;
+  }
   const u32 thread = thread_of_warpgroup(), lane = thread % 32;
 #pragma unroll
   for (int i = 0; i < columns / 16; ++i) {
