@@ -36,6 +36,9 @@ struct GemmEpilogue {
 //   f32 or tf32 (read as tf32)            f32    bf16, f16, f32, e4m3
 //   e4m3, e5m2, in any pair               f32    bf16, f16, f32, e4m3
 //   i8                                    i32    i32 (no epilogue), or as above
+//
+// On sm_90a with the copy engine and wgmma; on sm_80 and every other newer chip with cp.async and mma.sync, without 8-bit
+// floats.
 struct GemmRequest {
   View a, b, d;
   GemmEpilogue epilogue{};
