@@ -39,9 +39,35 @@ void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
       ->capture_default_str();
 }
 
-void add_types(CLI::App& command, std::string& operands, std::string& out) {
-  command.add_option("--dtype", operands, "of A and B: bf16, f16, tf32, e4m3, e5m2, i8")->capture_default_str();
-  command.add_option("--out-dtype", out, "of D: bf16, f16, f32, e4m3, i32; without it what goes with A and B");
+// What a product is: GemmCommand and PlanGemmCommand have these.
+template <class Command>
+void add_product(CLI::App& app, Command& command) {
+  app.add_option("shape", command.shape, "MxNxK, for example 4096x4096x4096")->required();
+  app.add_option("--dtype", command.dtype, "of A and B: bf16, f16, tf32, e4m3, e5m2, i8")->capture_default_str();
+  app.add_option("--out-dtype", command.out_dtype,
+                 "of D: bf16, f16, f32, e4m3, i32; without it what goes with A and B");
+  app.add_option("--a-major", command.a_major, "along which dimension A is contiguous: k or mn")->capture_default_str();
+  app.add_option("--b-major", command.b_major, "the same of B")->capture_default_str();
+  app.add_option("--batch", command.batch, "so many products of this shape")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->capture_default_str();
+  app.add_flag("--json", command.json, "print as JSON");
+}
+
+constexpr const char* plan_help =
+    "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1', and after them g1 (multiply groups), pingpong, "
+    "multistage, split or split2 (pieces of k), exchange, b8 (tile rows walked together)";
+
+// Several shapes of several types, and plans by hand: what bench and tune measure.
+template <class Command>
+void add_products(CLI::App& app, Command& command) {
+  app.add_option("shapes", command.shapes, "MxNxK ...; without any, the project's table");
+  app.add_option("--dtype", command.dtypes, "of A and B, one or several: bf16,f16,tf32,e4m3,i8")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  app.add_option("--plan", command.by_hand, std::string(plan_help) + "; measured too, may be given several times")
+      ->allow_extra_args(false);
 }
 
 constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
@@ -105,47 +131,74 @@ int start(int count, char** arguments) {
 
   GemmCommand gemm_command;
   auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
-  gemm_app->add_option("shape", gemm_command.shape, "MxNxK, for example 4096x4096x4096")->required();
+  add_product(*gemm_app, gemm_command);
   gemm_app->add_option("--device", gemm_command.device, device_help);
-  add_types(*gemm_app, gemm_command.dtype, gemm_command.out_dtype);
-  gemm_app->add_option("--plan", gemm_command.plan,
-                       "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1', and after them g1 (multiply "
-                       "groups), pingpong, split, exchange");
+  gemm_app
+      ->add_option(
+          "--epilogue", gemm_command.epilogue,
+          "its parts: alpha, residual, row-scale, column-scale, row-bias, column-bias (or bias), amax, d-scale")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  gemm_app->add_option("--activation", gemm_command.activation, "none, relu, gelu, gelu-erf or silu")
+      ->capture_default_str();
+  gemm_app->add_option("--expression", gemm_command.expression,
+                       "an activation of your own, in C++: 'x * sigmoid(1.702f * x)'");
+  gemm_app->add_flag("--promote", gemm_command.promote, "8-bit floats: full-precision sums");
+  gemm_app->add_option("--plan", gemm_command.plan, plan_help);
   gemm_app->add_option("--repeat", gemm_command.repeat, "timed calls")->check(CLI::Range(1, 100000));
-  gemm_app->add_flag("--json", gemm_command.json, "print as JSON");
   gemm_app->callback([&] { status = gemm(gemm_command); });
 
   PlanGemmCommand plan_command;
   auto* plan_app = app.add_subcommand("plan", "show how plans are ranked")->require_subcommand(1);
   auto* plan_gemm_app = plan_app->add_subcommand("gemm", "the plans for one matrix product, with their arithmetic");
-  plan_gemm_app->add_option("shape", plan_command.shape, "MxNxK")->required();
-  add_types(*plan_gemm_app, plan_command.dtype, plan_command.out_dtype);
+  add_product(*plan_gemm_app, plan_command);
+  plan_gemm_app->add_option("--chip", plan_command.chip, "whose measured plans count")->capture_default_str();
   plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "of the chip")
-      ->check(CLI::Range(1, 1024));
-  plan_gemm_app->add_option("--show", plan_command.show, "how many plans")->check(CLI::Range(1, 1000));
-  plan_gemm_app->add_flag("--json", plan_command.json, "print as JSON");
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  plan_gemm_app->add_option("--show", plan_command.show, "how many plans")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   plan_gemm_app->callback([&] { status = plan_gemm(plan_command); });
 
   BenchGemmCommand bench_command;
   auto* bench_app = app.add_subcommand("bench", "measure against the vendor's libraries")->require_subcommand(1);
   auto* bench_gemm_app = bench_app->add_subcommand("gemm", "matrix products against cuBLASLt, interleaved");
-  bench_gemm_app->add_option("shapes", bench_command.shapes, "MxNxK ...; without any, the project's table");
+  add_products(*bench_gemm_app, bench_command);
   bench_gemm_app->add_option("--device", bench_command.device, device_help);
-  bench_gemm_app->add_option("--rounds", bench_command.rounds, "pairs of measurements")->check(CLI::Range(1, 1000));
-  bench_gemm_app->add_option("--dtype", bench_command.dtypes, "of A and B: bf16,e4m3,f16,tf32,i8")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  bench_gemm_app->add_option("--rounds", bench_command.rounds, "pairs of measurements")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   bench_gemm_app
       ->add_option("--plans", bench_command.plans, "how many plans a shape: the library's own, then by the ranking")
-      ->check(CLI::Range(1, 1000));
-  bench_gemm_app
-      ->add_option("--plan", bench_command.by_hand, "a plan by hand to measure too; may be given several times")
-      ->allow_extra_args(false);
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");
   bench_gemm_app->callback([&] { status = bench_gemm(bench_command); });
+
+  TuneGemmCommand tune_command;
+  auto* tune_app = app.add_subcommand("tune", "find the fastest plans by measuring")->require_subcommand(1);
+  auto* tune_gemm_app = tune_app->add_subcommand("gemm", "measure plans of matrix products and keep the fastest");
+  add_products(*tune_gemm_app, tune_command);
+  tune_gemm_app->add_option("--device", tune_command.device, device_help);
+  tune_gemm_app->add_option("--candidates", tune_command.candidates, "how many of the ranking's plans to try")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  tune_gemm_app->add_option("--rounds", tune_command.rounds, "measurements of each plan of the final")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  tune_gemm_app->add_option("--without", tune_command.without, "a plan that is not tried; may be given several times")
+      ->allow_extra_args(false);
+  tune_gemm_app->add_option("--limit", tune_command.limit, "seconds after which a plan is given up")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  tune_gemm_app->add_option("--out", tune_command.out,
+                            "the table to write into, its other entries kept; without it WARPMILL_PLANS, or plans.txt "
+                            "in ~/.config/warpmill");
+  tune_gemm_app->add_flag("--worker", tune_command.worker)->group("");  // how the program starts itself
+  tune_gemm_app->callback([&] { status = tune_gemm(tune_command); });
 
   try {
     app.parse(count, arguments);

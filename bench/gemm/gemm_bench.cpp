@@ -15,11 +15,6 @@
 namespace wm::bench {
 namespace {
 
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * (values.size() - 1) + 0.5)];
-}
-
 class Measurement {
  public:
   explicit Measurement(const Device& device)
@@ -49,8 +44,7 @@ class Measurement {
     for (const auto& estimate : plan::rank(kind, {shape.m, shape.n, shape.k}, rates()))
       if (table.rows.size() - first < static_cast<std::size_t>(options.plans) && !known(estimate.plan))
         measure_plan(estimate.plan);
-    for (const std::string& text : options.by_hand)
-      if (const GemmPlan plan = plan::plan_from_text(text, kind); !known(plan)) measure_plan(plan);
+    for (const std::string& text : options.by_hand) measure_plan(plan::plan_from_text(text, kind));
   }
 
   std::string peer_name() const { return "cuBLASLt " + peer_.version(); }
@@ -58,15 +52,22 @@ class Measurement {
  private:
   plan::ChipRates rates() const { return plan::rates_of(device_.info()); }
 
-  GemmRow measured(const Rotation& rotation, std::optional<GemmPlan> plan, int rounds,
+  // Without a plan: the library's own choice.
+  GemmRow measured(const Rotation& rotation, const std::optional<GemmPlan>& plan, int rounds,
                    const std::optional<Graph>& peer) {
     const GemmProblem& first = rotation.first();
     const Shape& shape = first.shape;
     first.poison(stream_);
-    const GemmResult result = gemm(stream_, first.request(plan));
-    GemmRow row{.shape = shape, .plan = result.plan, .band = result.band, .path = result.path(), .chosen = !plan};
+    const auto product = [&](const GemmProblem& problem) { return gemm(stream_, problem.request(plan)); };
+    const GemmResult result = product(first);
+    GemmRow row{.shape = shape,
+                .plan = result.plan,
+                .band = result.band,
+                .path = result.path(),
+                .chosen = !plan,
+                .tuned = result.tuned};
     row.error = first.sampled_error();
-    const Graph mine = rotation.record([&](const GemmProblem& problem) { gemm(stream_, problem.request(plan)); });
+    const Graph mine = rotation.record(product);
     for (int i = 0; i < 3; ++i) {  // warm-up; what a replay leaves is checked, the peer's too
       if (peer) {
         first.poison(stream_);

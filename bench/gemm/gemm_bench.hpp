@@ -18,7 +18,7 @@ struct GemmOptions {
   std::vector<Shape> shapes = gemm_shapes();
   int rounds = 15;                   // pairs of measurements: ours, the peer's, ours, ...
   int plans = 1;                     // how many plans for each shape: what the library takes, then by the ranking
-  std::vector<std::string> by_hand;  // further plans, as text
+  std::vector<std::string> by_hand;  // further plans, as text: "128x256 s4 c2x1 b8"
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
@@ -28,6 +28,7 @@ struct GemmRow {
   unsigned band = 0;
   std::string path;                      // who brought the operands
   bool chosen = false;                   // what the library takes
+  bool tuned = false;                    // from the table of measured plans
   double estimate_us = 0;                // what the model expected
   double ours_us = 0, peer_us = 0;       // medians; the peer's is 0 where it does not serve the shape
   double ratio = 0;                      // median over the rounds of peer time / our time

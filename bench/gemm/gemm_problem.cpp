@@ -50,13 +50,21 @@ std::size_t bytes_of(DType dtype, std::int64_t rows, std::int64_t columns) {
   return static_cast<std::size_t>(rows * columns) * size_of(dtype);
 }
 
-// `count` elements from element `first` on, as doubles.
-std::vector<double> elements(const Buffer& buffer, DType dtype, std::int64_t first, std::int64_t count) {
-  std::vector<std::byte> raw(bytes_of(dtype, 1, count));
-  buffer.download(raw, bytes_of(dtype, 1, first));
+// `count` elements from element `first` on, `stride` apart, as doubles.
+std::vector<double> elements(const Buffer& buffer, DType dtype, std::int64_t first, std::int64_t count,
+                             std::int64_t stride = 1) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = load_element(dtype, raw.data() + i * size_of(dtype));
+  if (count == 0) return values;
+  std::vector<std::byte> raw(bytes_of(dtype, 1, (count - 1) * stride + 1));
+  buffer.download(raw, bytes_of(dtype, 1, first));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = load_element(dtype, raw.data() + i * static_cast<std::size_t>(stride) * size_of(dtype));
   return values;
+}
+
+// The element of a part of the epilogue, or what stands for none.
+double element_or(double none, const Buffer& buffer, DType dtype, std::int64_t index) {
+  return buffer.bytes() == 0 ? none : elements(buffer, dtype, index, 1)[0];
 }
 
 // What rounding to D's type may change.
@@ -96,6 +104,44 @@ Sum sum_of(const std::vector<double>& a, const std::vector<double>& b, DType ope
   return {sum, magnitude * 0x1p-20};
 }
 
+// Factors of a product that has them: no powers of two, so that a rounding in the wrong place shows.
+constexpr float alpha_of(const EpilogueFacts& facts) { return facts.alpha ? 1.3f : 1.f; }
+constexpr float beta_of(const EpilogueFacts& facts) { return facts.residual ? -0.7f : 0.f; }
+
+std::size_t part_bytes(bool there, DType dtype, std::int64_t count) { return there ? bytes_of(dtype, 1, count) : 0; }
+
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu: return std::max(x, 0.);
+    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    case Activation::gelu_erf: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.)));
+    case Activation::silu: return x / (1 + std::exp(-x));
+    default: return x;
+  }
+}
+
+// The caller's own expression of each value, by the device: only a compiler can read it.
+void evaluate(const Device& device, const std::string& expression, std::vector<double>& values) {
+  constexpr const char* source = R"(
+#include "warpmill/gemm/activation.cuh"
+namespace wm::activation {{
+WM_DEVICE f32 callers_own(f32 x) {{ return {}; }}
+}}
+extern "C" __global__ void evaluate(float* values, unsigned count) {{
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) values[i] = wm::activation::callers_own(values[i]);
+}}
+)";
+  const auto program = jit::compile({"evaluate.cu", fmt::format(source, expression)}, {.arch = device.info().arch});
+  const Kernel kernel = Module::load(device, program, "evaluate").kernel("evaluate");
+  const std::vector<float> rounded(values.begin(), values.end());
+  const auto buffer = Buffer::of<float>(device, rounded);
+  const Stream stream(device);
+  launch(stream, kernel, {.grid = {1}, .block = {128}}, buffer, static_cast<std::uint32_t>(values.size()));
+  stream.synchronize();
+  const auto results = buffer.download<float>();
+  std::copy(results.begin(), results.end(), values.begin());
+}
+
 }  // namespace
 
 DType usual_output(DType operands) {
@@ -117,35 +163,74 @@ double tensor_ceiling(DType operands) {
 }
 
 double Shape::bytes() const {
-  return double(size_of(operands)) * (double(m) * k + double(n) * k) + double(size_of(d)) * double(m) * n;
+  return double(batch) *
+         (double(size_of(operands)) * (double(m) * k + double(n) * k) + double(size_of(d)) * double(m) * n);
 }
 
 double Shape::floor_seconds() const { return std::max(bytes() / 4.5e12, flops() / tensor_ceiling(operands)); }
 
-GemmProblem::GemmProblem(const Stream& stream, const Shape& shape, std::uint64_t seed)
+GemmProblem::GemmProblem(const Stream& stream, const Shape& shape, std::uint64_t seed, const Variant& variant)
     : shape(shape),
-      a(stream.device(), bytes_of(shape.operands, shape.m, shape.k)),
-      b(stream.device(), bytes_of(shape.operands, shape.n, shape.k)),
-      d(stream.device(), bytes_of(shape.d, shape.m, shape.n)) {
+      variant(variant),
+      a(stream.device(), bytes_of(shape.operands, shape.batch * shape.m, shape.k)),
+      b(stream.device(), bytes_of(shape.operands, shape.batch * shape.n, shape.k)),
+      d(stream.device(), bytes_of(shape.d, shape.batch * shape.m, shape.n)),
+      c_(stream.device(), part_bytes(variant.epilogue.residual, variant.epilogue.c, shape.batch * shape.m * shape.n)),
+      row_scale_(stream.device(), part_bytes(variant.epilogue.row_scale, DType::f32, shape.m)),
+      column_scale_(stream.device(), part_bytes(variant.epilogue.column_scale, DType::f32, shape.n)),
+      row_bias_(stream.device(), part_bytes(variant.epilogue.row_bias, variant.epilogue.bias, shape.m)),
+      column_bias_(stream.device(), part_bytes(variant.epilogue.column_bias, variant.epilogue.bias, shape.n)),
+      amax_(stream.device(), part_bytes(variant.epilogue.amax, DType::f32, 1)),
+      d_scale_(stream.device(), part_bytes(variant.epilogue.d_scale, DType::f32, 1)) {
   const Device& device = stream.device();
-  const auto program =
-      jit::compile({"fill_normal.cu", fmt::format(fill_source, name_of(shape.operands))}, {.arch = device.info().arch});
-  const Kernel fill = Module::load(device, program, "fill_normal").kernel("fill_normal");
   const auto blocks = static_cast<std::uint32_t>(device.info().multiprocessors * 8);
-  for (const Buffer* operand : {&a, &b}) {
-    const std::uint64_t count = operand->bytes() / size_of(shape.operands);
-    if (count > 0)
-      launch(stream, fill, {.grid = {blocks}, .block = {256}}, *operand, count, (2 * seed + (operand == &b)) << 40);
-  }
+  std::uint64_t part = 0;
+  const auto fill = [&](const Buffer& buffer, DType dtype) {
+    const std::uint64_t count = buffer.bytes() / size_of(dtype), number = part++;
+    if (count == 0) return;
+    const auto program =
+        jit::compile({"fill_normal.cu", fmt::format(fill_source, name_of(dtype))}, {.arch = device.info().arch});
+    const Kernel kernel = Module::load(device, program, "fill_normal").kernel("fill_normal");
+    launch(stream, kernel, {.grid = {blocks}, .block = {256}}, buffer, count, (16 * seed + number) << 40);
+    stream.synchronize();  // the module goes out of scope here
+  };
+  for (const Buffer* operand : {&a, &b}) fill(*operand, shape.operands);
+  fill(c_, variant.epilogue.c);
+  for (const Buffer* factor : {&row_scale_, &column_scale_, &d_scale_}) fill(*factor, DType::f32);
+  for (const Buffer* bias : {&row_bias_, &column_bias_}) fill(*bias, variant.epilogue.bias);
   poison(stream);
-  stream.synchronize();  // the fill's module goes out of scope here
+  stream.synchronize();
 }
 
 GemmRequest GemmProblem::request(std::optional<GemmPlan> plan) const {
-  return {.a = a.view(shape.operands, {shape.m, shape.k}),
-          .b = b.view(shape.operands, {shape.n, shape.k}).transposed(),
-          .d = d.view(shape.d, {shape.m, shape.n}),
-          .plan = plan};
+  const auto matrix = [&](const Buffer& buffer, DType dtype, std::int64_t rows, std::int64_t columns, bool transposed) {
+    std::vector<std::int64_t> sizes{rows, columns};
+    if (transposed) std::swap(sizes[0], sizes[1]);
+    if (shape.batch != 1) sizes.insert(sizes.begin(), shape.batch);
+    const View view = buffer.view(dtype, sizes);
+    return transposed ? view.transposed() : view;
+  };
+  const auto part = [](const Buffer& buffer, DType dtype, std::int64_t count) {
+    return buffer.bytes() == 0 ? std::nullopt : std::optional(buffer.view(dtype, {count}));
+  };
+  const EpilogueFacts& facts = variant.epilogue;
+  GemmRequest request{.a = matrix(a, shape.operands, shape.m, shape.k, variant.a_major == Major::mn),
+                      .b = matrix(b, shape.operands, shape.k, shape.n, variant.b_major == Major::k),
+                      .d = matrix(d, shape.d, shape.m, shape.n, false),
+                      .epilogue = {.alpha = alpha_of(facts),
+                                   .beta = beta_of(facts),
+                                   .row_scale = part(row_scale_, DType::f32, shape.m),
+                                   .column_scale = part(column_scale_, DType::f32, shape.n),
+                                   .row_bias = part(row_bias_, facts.bias, shape.m),
+                                   .column_bias = part(column_bias_, facts.bias, shape.n),
+                                   .activation = facts.activation,
+                                   .expression = variant.expression,
+                                   .amax = part(amax_, DType::f32, 1),
+                                   .d_scale = part(d_scale_, DType::f32, 1)},
+                      .promote = variant.promote,
+                      .plan = plan};
+  if (facts.residual) request.epilogue.c = matrix(c_, facts.c, shape.m, shape.n, false);
+  return request;
 }
 
 void GemmProblem::poison(const Stream& stream) const {
@@ -154,19 +239,60 @@ void GemmProblem::poison(const Stream& stream) const {
 
 double GemmProblem::sampled_error(int samples) const {
   if (d.bytes() == 0) return 0;
+  const EpilogueFacts& facts = variant.epilogue;
+  const double d_scale = element_or(1, d_scale_, DType::f32, 0);
   std::mt19937_64 random(7);
-  double worst = 0;
+  // Before the activation, each sample three times: as far below as the sums may be, exact, as far above.
+  std::vector<double> x, got;
   for (int sample = 0; sample < samples; ++sample) {
+    const std::int64_t matrix = std::int64_t(random() % shape.batch);
     const std::int64_t i = sample < 4 ? (sample & 1 ? shape.m - 1 : 0) : std::int64_t(random() % shape.m);
     const std::int64_t j = sample < 4 ? (sample & 2 ? shape.n - 1 : 0) : std::int64_t(random() % shape.n);
-    const Sum sum = sum_of(elements(a, shape.operands, i * shape.k, shape.k),
-                           elements(b, shape.operands, j * shape.k, shape.k), shape.operands);
-    const double got = elements(d, shape.d, i * shape.n + j, 1)[0];
-    const double expected = shape.d == DType::e4m3 ? std::clamp(sum.value, -448., 448.) : sum.value;  // it saturates
-    const double allowed = sum.allowed + rounding_of(shape.d, expected);
-    const double difference = std::fabs(got - expected);
-    const double error = difference == 0 ? 0 : difference / allowed;
+    const std::int64_t a_first = matrix * shape.m * shape.k, b_first = matrix * shape.n * shape.k;
+    const Sum sum = sum_of(variant.a_major == Major::k ? elements(a, shape.operands, a_first + i * shape.k, shape.k)
+                                                       : elements(a, shape.operands, a_first + i, shape.k, shape.m),
+                           variant.b_major == Major::k ? elements(b, shape.operands, b_first + j * shape.k, shape.k)
+                                                       : elements(b, shape.operands, b_first + j, shape.k, shape.n),
+                           shape.operands);
+    const std::int64_t at = (matrix * shape.m + i) * shape.n + j;
+    const double factor =
+        alpha_of(facts) * element_or(1, row_scale_, DType::f32, i) * element_or(1, column_scale_, DType::f32, j);
+    const double product = factor * sum.value, residual = beta_of(facts) * element_or(0, c_, facts.c, at);
+    const double bias = element_or(0, row_bias_, facts.bias, i) + element_or(0, column_bias_, facts.bias, j);
+    const double value = product + residual + bias;
+    double allowed = std::fabs(factor) * sum.allowed;
+    if (!facts.none()) allowed += 0x1p-21 * (std::fabs(product) + std::fabs(residual) + std::fabs(bias));
+    x.insert(x.end(), {value - allowed, value, value + allowed});
+    got.push_back(elements(d, shape.d, at, 1)[0]);
+  }
+  if (facts.activation == Activation::expression)
+    evaluate(d.device(), variant.expression, x);
+  else
+    for (double& value : x) value = activated(facts.activation, value);
+
+  const auto in_d = [&](double value) {  // e4m3 saturates
+    return shape.d == DType::e4m3 ? std::clamp(value * d_scale, -448., 448.) : value * d_scale;
+  };
+  double worst = 0;
+  const auto count = [&](double value, double expected, double allowed) {
+    const double difference = std::fabs(value - expected);
+    const double error = difference == 0 ? 0 : difference / (allowed + rounding_of(shape.d, expected));
     worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+  };
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double below = x[3 * i], exact = x[3 * i + 1], above = x[3 * i + 2];
+    double allowed = std::max(std::fabs(below - exact), std::fabs(above - exact)) * std::fabs(d_scale);
+    // The kernel's exponentials are approximate.
+    if (facts.activation != Activation::none) allowed += (0x1p-18 * std::fabs(exact) + 0x1p-20) * std::fabs(d_scale);
+    if (facts.d_scale) allowed += 0x1p-22 * std::fabs(exact * d_scale);
+    count(got[i], in_d(exact), allowed);
+  }
+  if (facts.amax) {  // D's largest magnitude is that of the largest x, as rounding keeps the order
+    double largest = 0;
+    for (const double value : elements(d, shape.d, 0, shape.batch * shape.m * shape.n))
+      largest = std::max(largest, std::fabs(value));
+    const double expected = std::fabs(in_d(element_or(0, amax_, DType::f32, 0)));
+    count(largest, expected, 0x1p-22 * expected);
   }
   return worst;
 }

@@ -92,6 +92,7 @@ std::string to_json(std::span<const GemmTable> tables) {
                       {"band", r.band},
                       {"path", r.path},
                       {"chosen", r.chosen},
+                      {"tuned", r.tuned},
                       {"estimate_us", r.estimate_us},
                       {"us", r.ours_us},
                       {"peer_us", r.peer_us},

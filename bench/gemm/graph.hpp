@@ -14,6 +14,10 @@ class Graph {
   Graph(const Stream& stream, const std::function<void()>& work);
   ~Graph();
   Graph(Graph&& other) noexcept : executable_(std::exchange(other.executable_, nullptr)) {}
+  Graph& operator=(Graph&& other) noexcept {
+    std::swap(executable_, other.executable_);
+    return *this;
+  }
   void replay(const Stream& stream) const;
 
  private:

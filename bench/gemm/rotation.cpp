@@ -5,6 +5,11 @@
 
 namespace wm::bench {
 
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * (values.size() - 1) + 0.5)];
+}
+
 Rotation::Rotation(const Stream& stream, const Shape& shape) : stream_(stream) {
   constexpr double rotation_bytes = 400 << 20;  // several times the L2
   const int sets = std::clamp(int(rotation_bytes / shape.bytes()) + 1, 2, 64);

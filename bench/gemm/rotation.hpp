@@ -10,6 +10,8 @@
 
 namespace wm::bench {
 
+double quantile(std::vector<double> values, double q);
+
 class Rotation {
  public:
   Rotation(const Stream& stream, const Shape& shape);

@@ -1,6 +1,7 @@
 // The commands of the program, each with its options as a value. They print, and return the exit status.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -49,12 +50,17 @@ int doctor(bool json);
 int devices(bool json);
 int cache(bool clear, bool json);
 
-// GEMM: run one, show how plans are ranked for one, measure them all.
+// GEMM: run one, show how plans are ranked for one, measure them all, find the best plans.
 struct GemmCommand {
   std::string shape;  // "4096x4096x4096"
   std::string device;
   std::string dtype = "bf16", out_dtype;  // of A and B, of D; none: what goes with the operands
-  std::string plan;                       // by hand: "128x256 s4 c2x1"
+  std::string a_major = "k", b_major = "k";
+  std::int64_t batch = 1;
+  std::vector<std::string> epilogue;  // its parts
+  std::string activation = "none", expression;
+  bool promote = false;
+  std::string plan;  // by hand: "128x256 s4 c2x1"
   int repeat = 20;
   bool json = false;
 };
@@ -63,6 +69,9 @@ int gemm(const GemmCommand& command);
 struct PlanGemmCommand {
   std::string shape;
   std::string dtype = "bf16", out_dtype;
+  std::string a_major = "k", b_major = "k";
+  std::int64_t batch = 1;
+  std::string chip = "NVIDIA H200";  // whose measured plans count
   int multiprocessors = 132;
   int show = 10;  // plans
   bool json = false;
@@ -79,5 +88,17 @@ struct BenchGemmCommand {
   std::filesystem::path json, svg, markdown;  // files to write
 };
 int bench_gemm(const BenchGemmCommand& command);
+
+struct TuneGemmCommand {
+  std::vector<std::string> shapes;  // none: all of the table
+  std::vector<std::string> dtypes{"bf16", "e4m3"};
+  std::string device;
+  int candidates = 24, rounds = 9;
+  std::vector<std::string> by_hand, without;  // plans tried too, plans not tried
+  int limit = 60;                             // seconds that a plan may take
+  std::filesystem::path out;                  // none: the user's own table
+  bool worker = false;                        // measure in this process and print the entry
+};
+int tune_gemm(const TuneGemmCommand& command);
 
 }  // namespace wm::cli

@@ -1,7 +1,5 @@
 // warpmill gemm, plan gemm and bench gemm.
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 
@@ -11,49 +9,32 @@
 
 #include "case/files.hpp"
 #include "commands/commands.hpp"
+#include "commands/shapes.hpp"
 #include "gemm/gemm_bench.hpp"
 #include "gemm/gemm_problem.hpp"
+#include "ops/gemm_problem.hpp"
+#include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
-#include "plan/gemm_ranking.hpp"
 #include "warpmill/dtype.hpp"
-#include "warpmill/error.hpp"
 
 namespace wm::cli {
 namespace {
 
-// "4096x512": the numbers between the x.
-template <std::size_t count>
-std::array<std::int64_t, count> numbers(std::string_view text, std::string_view what, std::string_view example) {
-  std::array<std::int64_t, count> values{};
-  const char *at = text.data(), *end = text.data() + text.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto [next, status] = std::from_chars(at, end, values[i]);
-    const bool last = i + 1 == count;
-    if (status != std::errc() || values[i] < 0 || (last ? next != end : next == end || *next != 'x'))
-      throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no {}; write it as {}", text, what, example));
-    at = next + 1;
-  }
-  return values;
-}
-
-bench::Shape shape_from(std::string_view text, std::string_view dtype = "bf16", std::string_view out_dtype = "") {
-  const auto [m, n, k] = numbers<3>(text, "shape", "MxNxK, for example 4096x4096x4096");
-  const DType operands = dtype_from_name(dtype);
-  return {m, n, k, operands, out_dtype.empty() ? bench::usual_output(operands) : dtype_from_name(out_dtype)};
-}
-
-// "bf16", or "e4m3 to bf16".
-std::string types(const bench::Shape& shape) {
-  return shape.operands == shape.d ? std::string(name_of(shape.operands))
-                                   : fmt::format("{} to {}", name_of(shape.operands), name_of(shape.d));
-}
-
-std::optional<GemmPlan> plan_from(const GemmCommand& command) {
-  if (command.plan.empty()) return std::nullopt;
-  const GemmPlan plan = plan::plan_from_text(command.plan);
-  if (!plan.valid())
-    throw Error(ErrorCode::invalid_argument, fmt::format("this plan is impossible: {}", plan.problem()));
-  return plan;
+// A product's kind as the library would find it with dense operands, without any memory of their size.
+GemmKind kind_of(const bench::Shape& shape, Major a_major, Major b_major) {
+  const Device device = Device::open("virtual");
+  const auto matrix = [&](int number, DType dtype, std::int64_t rows, std::int64_t columns, bool transposed) {
+    std::vector<std::int64_t> sizes{rows, columns};
+    if (transposed) std::swap(sizes[0], sizes[1]);
+    const View view(device, std::uint64_t(number) << 44, dtype, sizes);
+    return transposed ? view.transposed() : view;
+  };
+  return ops::understand(Stream(device),
+                         {.a = matrix(1, shape.operands, shape.m, shape.k, a_major == Major::mn),
+                          .b = matrix(2, shape.operands, shape.k, shape.n, b_major == Major::k),
+                          .d = matrix(3, shape.d, shape.m, shape.n, false)},
+                         TensorInstruction::wgmma)
+      .kind;
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -68,21 +49,31 @@ double middle(std::vector<double> values) {
 }  // namespace
 
 int gemm(const GemmCommand& command) {
-  const bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
-  const auto plan = plan_from(command);
+  bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
+  shape.batch = command.batch;
+  const bench::Variant variant{
+      .a_major = major_from(command.a_major),
+      .b_major = major_from(command.b_major),
+      .epilogue = epilogue_from(command.epilogue, command.activation, !command.expression.empty()),
+      .expression = command.expression,
+      .promote = command.promote};
+  if (!command.plan.empty()) plan::plan_from_text(command.plan);  // refused before any memory is filled
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, shape, 1);
+  const bench::GemmProblem problem(stream, shape, 1, variant);
+  GemmRequest request = problem.request();
+  if (!command.plan.empty())
+    request.plan = plan::plan_from_text(
+        command.plan, ops::understand(stream, request, plan::instruction_of(device.info().arch)).kind);
 
   const auto first = std::chrono::steady_clock::now();
-  const GemmResult result = wm::gemm(stream, problem.request(plan));
+  const GemmResult result = wm::gemm(stream, request);
   const double first_ms = milliseconds_since(first);
   stream.synchronize();
   const double error = problem.sampled_error();
 
   std::vector<double> device_us, host_us;
   if (device.info().kind == DeviceKind::cuda) {
-    const GemmRequest request = problem.request(plan);
     for (int i = 0; i < command.repeat; ++i) {
       const Event start(device), end(device);
       stream.record(start);
@@ -102,11 +93,14 @@ int gemm(const GemmCommand& command) {
   }
 
   nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}},
+                        {"batch", shape.batch},
                         {"dtype", name_of(shape.operands)},
                         {"out_dtype", name_of(shape.d)},
                         {"device", device.info().id},
                         {"path", result.path()},
                         {"plan", plan::text_of(result.plan)},
+                        {"band", result.band},
+                        {"tuned", result.tuned},
                         {"blocks", result.blocks},
                         {"error", error},
                         {"first_call_ms", first_ms}};
@@ -114,38 +108,47 @@ int gemm(const GemmCommand& command) {
     const double us = middle(device_us);
     report["us"] = us;
     report["tflops"] = shape.flops() / us * 1e-6;
+    report["bytes_per_second"] = shape.bytes() / us * 1e6;
     report["ceiling_share"] = shape.floor_seconds() / us * 1e6;
     report["call_us"] = middle(host_us);
   }
   if (command.json) {
     fmt::print("{}\n", report.dump(1));
   } else {
-    fmt::print("D[{0},{1}] = A[{0},{2}] B[{2},{1}], {3}, on {4}\n", shape.m, shape.n, shape.k, types(shape),
-               device.info().id);
-    fmt::print("  plan        {}, {} blocks\n", plan::text_of(result.plan), result.blocks);
+    fmt::print("{}, on {}\n", text_of(shape), device.info().id);
+    fmt::print("  plan        {}, {} blocks, band {}, {}\n", plan::text_of(result.plan), result.blocks, result.band,
+               request.plan   ? "by hand"
+               : result.tuned ? "measured before"
+                              : "by the model");
     fmt::print("  path        {}\n", result.path());
     fmt::print("  check       {} (sampled against float64: {:.2f} of what rounding allows)\n",
                error < 1 ? "right" : "WRONG", error);
     fmt::print("  first call  {:.1f} ms of host time\n", first_ms);
     if (!device_us.empty())
       fmt::print(
-          "  time        {:.1f} us, {:.0f} TFLOP/s, {:.0f}% of the chip's ceiling; {:.2f} us of host time a call\n",
-          report["us"].get<double>(), report["tflops"].get<double>(), report["ceiling_share"].get<double>() * 100,
-          report["call_us"].get<double>());
+          "  time        {:.1f} us, {:.0f} TFLOP/s, {:.2f} TB/s, {:.0f}% of the chip's ceiling; {:.2f} us of host time "
+          "a call\n",
+          report["us"].get<double>(), report["tflops"].get<double>(), report["bytes_per_second"].get<double>() * 1e-12,
+          report["ceiling_share"].get<double>() * 100, report["call_us"].get<double>());
   }
   return error < 1 ? success : wrong_result;
 }
 
 int plan_gemm(const PlanGemmCommand& command) {
-  const bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
+  bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
+  shape.batch = command.batch;
   const plan::ChipRates rates{.multiprocessors = command.multiprocessors};
-  const GemmKind kind{.a = shape.operands, .b = shape.operands, .d = shape.d};
-  auto ranking = plan::rank(kind, {shape.m, shape.n, shape.k}, rates);
+  const GemmKind kind = kind_of(shape, major_from(command.a_major), major_from(command.b_major));
+  const plan::GemmShape sizes{shape.m, shape.n, shape.k, shape.batch};
+  const plan::GemmChoice taken = *plan::choose(kind, sizes, rates, command.chip);
+  auto ranking = plan::rank(kind, sizes, rates);
   ranking.resize(std::min<std::size_t>(ranking.size(), static_cast<std::size_t>(std::max(1, command.show))));
+  if (taken.tuned) ranking.insert(ranking.begin(), taken.estimate);
   if (command.json) {
     nlohmann::json rows = nlohmann::json::array();
     for (const auto& e : ranking)
       rows.push_back({{"plan", plan::text_of(e.plan)},
+                      {"tuned", taken.tuned && &e == ranking.data()},
                       {"shared_bytes", e.plan.shared_bytes()},
                       {"registers", e.plan.registers()},
                       {"tiles", e.tiles},
@@ -153,24 +156,26 @@ int plan_gemm(const PlanGemmCommand& command) {
                       {"band", e.work.tiles.band},
                       {"step_ns", e.step_seconds * 1e9},
                       {"tile_us", e.tile_seconds * 1e6},
+                      {"share_us", e.share_seconds * 1e6},
                       {"memory_us", e.memory_seconds * 1e6},
                       {"us", e.seconds * 1e6}});
     fmt::print("{}\n", rows.dump(1));
     return success;
   }
-  fmt::print("{} x {} x {}, {}, on {} multiprocessors\n", shape.m, shape.n, shape.k, types(shape),
-             rates.multiprocessors);
+  fmt::print("{}, on {} multiprocessors, operands by {}\n", text_of(shape), rates.multiprocessors,
+             kind.by_tma() ? "the copy engine" : "threads");
   fmt::print("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n",
              shape.floor_seconds() * 1e6, shape.bytes() / rates.memory_bytes * 1e6,
              shape.flops() / bench::tensor_ceiling(shape.operands) * 1e6);
-  fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5} {:>5} {:>8} {:>8} {:>9}\n", "plan", "shared", "registers", "tiles",
-             "waves", "band", "ns/step", "us/tile", "estimate");
+  fmt::print("{:<36} {:>7} {:>9} {:>6} {:>6} {:>5} {:>7} {:>7} {:>8} {:>9} {:>11}\n", "plan", "shared", "registers",
+             "tiles", "waves", "band", "ns/step", "us/tile", "us/share", "us/memory", "estimate");
   for (const auto& e : ranking)
-    fmt::print("{:<40} {:>7} {:>9} {:>6} {:>5.2f} {:>5} {:>8.0f} {:>8.1f} {:>6.1f} us\n", plan::text_of(e.plan),
-               e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.work.tiles.band, e.step_seconds * 1e9,
-               e.tile_seconds * 1e6, e.seconds * 1e6);
+    fmt::print("{:<36} {:>7} {:>9} {:>6} {:>6.2f} {:>5} {:>7.0f} {:>7.1f} {:>8.1f} {:>9.1f} {:>8.1f} us{}\n",
+               plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.work.tiles.band,
+               e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6, e.memory_seconds * 1e6,
+               e.seconds * 1e6, taken.tuned && &e == ranking.data() ? "  taken: measured before" : "");
   fmt::print(
-      "\ntiles: of a whole cluster. estimate = start + max(memory, waves x us/tile); docs/gemm.md has the model.\n");
+      "\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
   return success;
 }
 
@@ -179,10 +184,6 @@ int bench_gemm(const BenchGemmCommand& command) {
   options.rounds = command.rounds;
   options.plans = command.plans;
   options.by_hand = command.by_hand;
-  if (!command.shapes.empty()) {
-    options.shapes.clear();
-    for (const std::string& text : command.shapes) options.shapes.push_back(shape_from(text));
-  }
   const bool terminal = isatty(STDERR_FILENO) != 0;
   options.progress = [&](const std::string& what) {
     fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", what, terminal ? "" : "\n");
@@ -190,7 +191,7 @@ int bench_gemm(const BenchGemmCommand& command) {
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
   std::vector<bench::GemmTable> tables;
   for (const std::string& dtype : command.dtypes) {
-    for (bench::Shape& shape : options.shapes) shape.d = bench::usual_output(shape.operands = dtype_from_name(dtype));
+    options.shapes = shapes_from(command.shapes, dtype);
     tables.push_back(bench::measure_gemm(device, options));
   }
   if (terminal) fmt::print(stderr, "\r\033[K");

@@ -51,6 +51,7 @@ struct GemmResult {
   GemmPlan plan;      // what ran
   unsigned band = 0;  // tile rows walked together
   unsigned blocks = 0;
+  bool tuned = false;  // the plan was measured for this shape (docs/gemm.md, Tuning)
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
   std::string path() const;
 };

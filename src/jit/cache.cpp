@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -15,10 +14,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/environment.hpp"
 
 namespace wm::jit {
 namespace {
@@ -66,11 +66,6 @@ class WithoutFileSizeSignal {
   sigset_t signal_{}, before_{};
 };
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 // A library has no other way to tell, and a slow start that nobody explains is worse than a line.
 void warn_once(const fs::path& folder, const std::string& problem) {
   static std::atomic<bool> warned = false;
@@ -80,11 +75,7 @@ void warn_once(const fs::path& folder, const std::string& problem) {
 
 fs::path folder_by_environment() {
   if (const std::string own = environment("WARPMILL_CACHE_DIR"); !own.empty()) return own;
-  if (const fs::path base = environment("XDG_CACHE_HOME"); base.is_absolute()) return base / "warpmill";
-  std::string home = environment("HOME");
-  if (home.empty())
-    if (const passwd* user = getpwuid(geteuid())) home = user->pw_dir;
-  return home.empty() ? fs::path() : fs::path(home) / ".cache/warpmill";
+  return user_folder("XDG_CACHE_HOME", ".cache");
 }
 
 // mkdir -p, everything private.

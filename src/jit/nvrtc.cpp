@@ -2,7 +2,6 @@
 #include "jit/nvrtc.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include "common/environment.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::jit {
@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 constexpr int oldest_major = 13;
 // Where a library or the headers lie under the root of a toolkit or of a folder that pip installed into.
 constexpr const char* library_folders[] = {"", "lib64", "lib", "nvidia/cu13/lib"};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 // Files `prefix*` in `folder`, the highest version first.
 std::vector<fs::path> files_named(const fs::path& folder, std::string_view prefix) {

@@ -12,7 +12,7 @@
 #include "ops/gemm_kernel.hpp"
 #include "ops/gemm_problem.hpp"
 #include "ops/workspace.hpp"
-#include "plan/gemm_ranking.hpp"
+#include "plan/gemm_choice.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
 #include "warpmill/module.hpp"
@@ -135,6 +135,7 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
   const DeviceInfo& info = device.info();
   const plan::ChipRates rates = plan::rates_of(info);
   plan::GemmEstimate choice;
+  bool tuned = false;
   if (key.plan) {
     GemmPlan given = *key.plan;
     given.kind = given.exchange ? key.problem.kind.transposed() : key.problem.kind;
@@ -147,12 +148,12 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                               given.shared_bytes(), info.id, info.shared_bytes_per_block));
     choice = plan::estimate(given, shape, rates);
   } else {
-    const auto ranking = plan::rank(key.problem.kind, shape, rates);
-    if (ranking.empty())
+    const auto own = plan::choose(key.problem.kind, shape, rates, info.name);
+    if (!own)
       throw Error(ErrorCode::unsupported,
                   fmt::format("gemm refused: no plan fits {}: {} bytes of shared memory are too few", info.id,
                               info.shared_bytes_per_multiprocessor));
-    choice = ranking.front();
+    choice = own->estimate, tuned = own->tuned;
   }
   const GemmPlan& plan = choice.plan;
   const GemmProblem p = plan.exchange ? key.problem.transposed() : key.problem;
@@ -206,7 +207,8 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                             .programmatic_dependent = plan.wgmma()};
   const bool shares = plan.split && choice.work.shared_tiles > 0;
   return std::make_shared<PreparedCall>(PreparedCall{
-      kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0, {plan, choice.work.tiles.band, blocks}});
+      kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0,
+      {plan, choice.work.tiles.band, blocks, tuned}});
 }
 
 }  // namespace

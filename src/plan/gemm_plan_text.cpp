@@ -1,6 +1,7 @@
 // Plans as text.
 #include "plan/gemm_plan_text.hpp"
 
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -36,6 +37,7 @@ std::string text_of(const GemmPlan& p) {
   if (p.pipelining == Pipelining::multistage) text += p.wgmma() ? " multistage" : " mma";
   if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
   if (p.exchange) text += " exchange";
+  if (p.band > 0) text += fmt::format(" b{}", p.band);
   return text;
 }
 
@@ -55,6 +57,8 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
       plan.cluster = {cluster->first, cluster->second};
     } else if (word[0] == 's' && count) {
       plan.stages = *count;
+    } else if (word[0] == 'b' && count) {
+      plan.band = *count;
     } else if (word[0] == 'g' && count) {
       plan.multiply_groups = *count;
     } else if (word == "pingpong") {
@@ -74,7 +78,8 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
-                              "multistage, mma, split (or split2, split3, ...) or exchange after it (in '{}')",
+                              "multistage, mma, split (or split2, split3, ...), exchange or b8 (a band) after it (in "
+                              "'{}')",
                               word, whole));
     }
   }
@@ -84,6 +89,20 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
   plan.kind = plan.exchange ? kind.transposed() : kind;
   if (!plan.wgmma()) plan.kind = plan.kind.without_tma();
   return plan.stages == 0 ? plan.with_most_stages() : plan;
+}
+
+GemmShape shape_from_text(std::string_view text) {
+  std::array<std::int64_t, 3> sizes{};
+  const char *at = text.data(), *end = text.data() + text.size();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto [next, status] = std::from_chars(at, end, sizes[i]);
+    const bool last = i + 1 == sizes.size();
+    if (status != std::errc() || sizes[i] < 0 || (last ? next != end : next == end || *next != 'x'))
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("'{}' is no shape; write it as MxNxK, for example 4096x4096x4096", text));
+    at = next + 1;
+  }
+  return {sizes[0], sizes[1], sizes[2]};
 }
 
 }  // namespace wm::plan

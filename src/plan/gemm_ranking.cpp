@@ -111,7 +111,8 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   const std::int64_t columns = ceil_divide(shape.n, std::int64_t(plan.tile.n) * plan.cluster.n);
   const int resident = resident_clusters(plan, rates);
   const std::int64_t steps = std::max<std::int64_t>(1, ceil_divide(shape.k, plan.tile_k()));
-  const TileSchedule tiles{static_cast<unsigned>(rows), static_cast<unsigned>(columns), best_band(plan, rows, resident),
+  const std::int64_t band = plan.band > 0 ? std::min<std::int64_t>(plan.band, rows) : best_band(plan, rows, resident);
+  const TileSchedule tiles{static_cast<unsigned>(rows), static_cast<unsigned>(columns), static_cast<unsigned>(band),
                            static_cast<unsigned>(shape.batch)};
   e.tiles = rows * columns * shape.batch;
   e.work = schedule(plan, tiles, steps, resident);

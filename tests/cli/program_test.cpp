@@ -26,9 +26,10 @@ const std::filesystem::path examples = std::filesystem::path(WARPMILL_SOURCE) / 
 class Program : public testing::Test {
  protected:
   Ended start(const std::string& arguments, const std::string& environment = "") {
-    const std::string command = environment + " WARPMILL_CACHE_DIR=" + (folder_ / "cache").string() +
-                                " " WARPMILL_PROGRAM " " + arguments + " >" + (folder_ / "out").string() + " 2>" +
-                                (folder_ / "err").string() + " </dev/null";
+    const std::string command = "WARPMILL_PLANS=" + (folder_ / "plans.txt").string() + " " + environment +
+                                " WARPMILL_CACHE_DIR=" + (folder_ / "cache").string() + " " WARPMILL_PROGRAM " " +
+                                arguments + " >" + (folder_ / "out").string() + " 2>" + (folder_ / "err").string() +
+                                " </dev/null";
     Ended ended;
     const int status = std::system(command.c_str());
     if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
@@ -247,4 +248,68 @@ TEST_F(Program, TheDoctorNamesWhatIsMissingAndHowToGetIt) {
   EXPECT_THAT(ended.out, AllOf(HasSubstr("MISSING"), HasSubstr("pip install")));
   EXPECT_TRUE(nlohmann::json::parse(start("doctor --json").out)["nvrtc"]["found"]);
   EXPECT_GE(nlohmann::json::parse(start("devices --json").out).size(), 2u);
+}
+
+TEST_F(Program, AProductIsCheckedAndItsPlanAndPathAreTold) {
+  const std::string device = " --device virtual:sm_90a:sms=4";
+  Ended ended = start("gemm 72x40x96 --plan '64x32 s4 g1 b2'" + device);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("72 x 40 x 96, bf16, on virtual"),
+                               HasSubstr("plan        64x32 s4 c1x1 g1 b2, 4 blocks, band 2, by hand"),
+                               HasSubstr("path        copy engine"), HasSubstr("check       right")));
+  ended =
+      start("gemm 72x40x96 --dtype e4m3 --out-dtype f16 --a-major mn --batch 2 --epilogue bias,amax --activation gelu" +
+            device);
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("2 times 72 x 40 x 96, e4m3 to f16"), HasSubstr("threads, transposing"),
+                               HasSubstr("by the model"), HasSubstr("check       right")));
+  const auto json =
+      nlohmann::json::parse(start("gemm 72x40x96 --dtype i8 --expression 'x * x' --out-dtype f32 --json" + device).out);
+  EXPECT_EQ(json["dtype"], "i8");
+  EXPECT_LT(json["error"].get<double>(), 1);
+}
+
+TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
+  for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
+           {"gemm 3x3", "'3x3' is no shape"},
+           {"gemm 3x3x3 --dtype bf17", "bf17"},
+           {"gemm 3x3x3 --a-major n", "'n' is no major-ness; there are k, mn"},
+           {"gemm 3x3x3 --epilogue bias,tanh", "'tanh' is no part of an epilogue"},
+           {"gemm 3x3x3 --activation gelu2", "'gelu2' is no activation; there are none, relu, gelu, gelu-erf, silu"},
+           {"gemm 3x3x3 --activation relu --expression x", "not both"},
+           {"gemm 3x3x3 --plan 128", "'128' is no part of a plan"},
+           {"gemm 3x3x3 --plan 128x250 --device virtual", "the plan given is impossible"},
+           {"gemm 3x3x3 --dtype i8 --epilogue bias --device virtual", "integer results have no epilogue"},
+           {"bench gemm 3x3x3 --device virtual", "measures a GPU"},
+           {"tune gemm 3x3x3 --device virtual", "tuned by measuring a GPU"}}) {
+    const Ended ended = start(arguments);
+    EXPECT_EQ(ended.status, 2) << arguments;
+    EXPECT_THAT(ended.err, HasSubstr(why)) << arguments;
+  }
+}
+
+TEST_F(Program, TheUsersTableOfPlansComesBeforeTheModel) {
+  const std::string entry = " | bf16 bf16 bf16 | k k | 64x4096x7168 | 128x48 s4 c1x1 exchange split | 12.5 us\n";
+  folder_.write("plans.txt", "NVIDIA H200" + entry + "no entry\nvirtual sm_90a" + entry);
+  Ended ended = start("plan gemm 64x4096x7168 --show 2");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_THAT(ended.out, testing::ContainsRegex("128x48 s4 c1x1 split exchange .*taken: measured before"));
+  EXPECT_THAT(ended.err, HasSubstr("plans.txt:2: an entry has 6 parts"));
+  EXPECT_TRUE(nlohmann::json::parse(start("plan gemm 40x4096x7168 --json").out)[0]["tuned"]);  // near enough
+  EXPECT_FALSE(nlohmann::json::parse(start("plan gemm 40x4096x7168 --chip other --json").out)[0]["tuned"]);
+  EXPECT_FALSE(nlohmann::json::parse(start("plan gemm 64x4096x7168 --dtype f16 --json").out)[0]["tuned"]);
+
+  folder_.write("plans.txt", "virtual sm_90a | bf16 bf16 bf16 | k k | 72x40x96 | 64x32 s4 c1x1 g1 b2 | 5 us\n");
+  ended = start("gemm 72x40x96 --device virtual:sm_90a:sms=4");
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("plan        64x32 s4 c1x1 g1 b2, 4 blocks, band 2, measured before"));
+}
+
+TEST_F(Program, TuningDoesNotTouchATableItCannotRead) {
+  const std::string text = "no entry\n";
+  const auto file = folder_.write("plans.txt", text);
+  const Ended ended = start("tune gemm 64x64x64 --device virtual");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("plans.txt:1:"), HasSubstr("mend it first")));
+  EXPECT_EQ(wm::cases::read_text(file), text);
 }

@@ -137,6 +137,7 @@ struct GemmPlan {
   // The host's business, no part of what is compiled:
   int pieces = 0;         // of k that a shared tile is cut into, for so many clusters; 0: all clusters share evenly
   bool exchange = false;  // A and B change places, so that a long n becomes the tile's rows
+  int band = 0;           // tile rows walked together; 0: as many as make the least traffic
 
   constexpr bool operator==(const GemmPlan&) const = default;
 

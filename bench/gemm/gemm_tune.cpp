@@ -1,0 +1,125 @@
+// A heat of all candidates, then a final of the best with other bands; in each the candidates take turns.
+#include "gemm/gemm_tune.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gemm/rotation.hpp"
+#include "ops/gemm_problem.hpp"
+#include "plan/gemm_plan_text.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::bench {
+namespace {
+
+struct Contender {
+  GemmPlan plan;
+  Graph graph;
+  double seconds = 0;
+};
+
+class Contest {
+ public:
+  Contest(const Stream& stream, const Shape& shape, const TuneOptions& options)
+      : stream_(stream), rotation_(stream, shape), options_(options) {}
+
+  GemmKind kind(TensorInstruction instruction) const {
+    return ops::understand(stream_, rotation_.first().request(), instruction).kind;
+  }
+  std::vector<Contender>& contenders() { return contenders_; }
+
+  void enter(const GemmPlan& plan) {
+    const std::string name = plan::text_of(plan);
+    const auto same = [&](const Contender& other) { return plan::text_of(other.plan) == name; };
+    if (std::any_of(contenders_.begin(), contenders_.end(), same) ||
+        std::find(options_.without.begin(), options_.without.end(), name) != options_.without.end())
+      return;
+    options_.trying(name);
+    const auto product = [&](const GemmProblem& problem) { gemm(stream_, problem.request(plan)); };
+    const GemmProblem& first = rotation_.first();
+    try {
+      first.poison(stream_);
+      product(first);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::execution) throw;  // the device is lost
+      options_.note(fmt::format("{} is left out: {}", name, error.what()));
+      return;
+    }
+    if (!(first.sampled_error() < 1)) {
+      options_.note(fmt::format("{} is left out: its product is WRONG", name));
+      return;
+    }
+    contenders_.push_back({plan, rotation_.record(product)});
+  }
+
+  // Everybody once a round, so that clocks and heat are the same for all; the fastest first.
+  void race(int rounds) {
+    std::vector<std::vector<double>> seconds(contenders_.size());
+    for (int round = -1; round < rounds; ++round)  // the first warms up
+      for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        options_.trying(plan::text_of(contenders_[i].plan));
+        const double time = rotation_.seconds(contenders_[i].graph);
+        if (round >= 0) seconds[i].push_back(time);
+      }
+    for (std::size_t i = 0; i < contenders_.size(); ++i) contenders_[i].seconds = quantile(seconds[i], 0.5);
+    std::stable_sort(contenders_.begin(), contenders_.end(),
+                     [](const Contender& a, const Contender& b) { return a.seconds < b.seconds; });
+  }
+
+ private:
+  const Stream& stream_;
+  Rotation rotation_;
+  const TuneOptions& options_;
+  std::vector<Contender> contenders_;
+};
+
+}  // namespace
+
+plan::TunedPlan tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options) {
+  if (device.info().kind != DeviceKind::cuda)
+    throw Error(ErrorCode::unsupported, "plans are tuned by measuring a GPU; " + device.info().id + " is none");
+  const Stream stream(device);
+  Contest contest(stream, shape, options);
+  const plan::ChipRates rates = plan::rates_of(device.info());
+  const GemmKind kind = contest.kind(rates.instruction);
+  const plan::GemmShape sizes{shape.m, shape.n, shape.k};
+  const auto ranking = plan::rank(kind, sizes, rates);
+  // With the band that it will have: one that is too long is cut, and the model's is named.
+  const auto with_band = [&](GemmPlan plan, int band) {
+    plan.band = band;
+    plan.band = static_cast<int>(plan::estimate(plan, sizes, rates).work.tiles.band);
+    return plan;
+  };
+  for (std::size_t i = 0; i < ranking.size() && i < static_cast<std::size_t>(options.candidates); ++i)
+    contest.enter(with_band(ranking[i].plan, 0));
+  for (const std::string& text : options.by_hand) {
+    const GemmPlan plan = plan::plan_from_text(text, kind);
+    if (plan.instruction != rates.instruction)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("'{}' is not tuned: the library takes {} plans on this chip", text,
+                              rates.instruction == TensorInstruction::mma ? "only mma" : "no mma"));
+    contest.enter(with_band(plan, plan.band));
+  }
+  auto& contenders = contest.contenders();
+  if (contenders.empty()) throw Error(ErrorCode::unsupported, "no candidate ran");
+
+  contest.race(3);
+  const auto keep = [&](std::size_t most) {
+    if (contenders.size() > most)
+      contenders.erase(contenders.begin() + static_cast<std::ptrdiff_t>(most), contenders.end());
+  };
+  keep(5);
+  for (std::size_t i = 0, best = std::min<std::size_t>(2, contenders.size()); i < best; ++i)
+    for (const int band : {1, 2, 4, 8, 16, 32}) {
+      const GemmPlan plan = contenders[i].plan;  // entering moves the contenders
+      contest.enter(with_band(plan, band));
+    }
+  contest.race(options.rounds);
+  for (const Contender& contender : contenders)
+    options.note(fmt::format("{:8.2f} us  {}", contender.seconds * 1e6, plan::text_of(contender.plan)));
+  const Contender& winner = contenders.front();
+  return {plan::key_of(device.info().name, kind, sizes), plan::text_of(winner.plan), winner.seconds * 1e6};
+}
+
+}  // namespace wm::bench

@@ -1,0 +1,21 @@
+// The plan the library takes for a GEMM: a measured one where there is one, else the ranking's first.
+#pragma once
+
+#include "plan/gemm_ranking.hpp"
+#include "plan/tuned_plans.hpp"
+
+namespace wm::plan {
+
+struct GemmChoice {
+  GemmEstimate estimate;
+  bool tuned = false;
+};
+
+// `chip` is the device's name. Nothing where no plan fits the chip. The second form looks into these plans instead of
+// known_plans().
+std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates,
+                                 std::string_view chip);
+std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates,
+                                 std::string_view chip, const TunedPlans& plans);
+
+}  // namespace wm::plan

@@ -1,0 +1,72 @@
+// Plans that were measured, as a table in plain text, one line an entry:
+//
+//   NVIDIA H200 | bf16 bf16 bf16 | k k | 4096x4096x4096 | 128x256 s4 c2x1 b8 | 179.1 us
+//
+// the chip's name, the types of A, B and D, the major-ness of A and B (followed by `threads` where the copy engine
+// cannot bring them), the shape, the plan with its band, and its time. Empty lines and lines that begin with # say
+// nothing.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/gemm_ranking.hpp"
+
+namespace wm::plan {
+
+// What an entry is for. The epilogue does not count; nor does what D's strides are, as long as its rows are contiguous.
+struct TunedKey {
+  std::string chip;
+  DType a = DType::bf16, b = DType::bf16, d = DType::bf16;
+  Major a_major = Major::k, b_major = Major::k;
+  bool by_threads = false;
+  std::int64_t m = 0, n = 0, k = 0;
+
+  bool operator==(const TunedKey&) const = default;
+};
+TunedKey key_of(std::string_view chip, const GemmKind& kind, const GemmShape& shape);
+
+struct TunedPlan {
+  TunedKey key;
+  std::string plan;  // for plan_from_text
+  double us = 0;
+};
+
+class TunedPlans {
+ public:
+  // Lines that are no entry are left out, each with a problem: "FILE:7: why".
+  static TunedPlans from_text(std::string_view text, std::string_view file, std::vector<std::string>& problems);
+  // What was read, comments included, with the entries set since.
+  std::string text() const;
+  void set(const TunedPlan& entry);  // in the place of one with the same key
+
+  // The first entry with this key. Else, for up to 256 rows, one with the same n and k whose m has the same next power
+  // of two, the nearest such m first: few rows are a matter of reading B.
+  const TunedPlan* find(const TunedKey& key) const;
+  std::vector<TunedPlan> entries() const;
+
+ private:
+  struct Line {
+    std::string text;  // as read
+    std::optional<TunedPlan> entry;
+  };
+  std::vector<Line> lines_;
+};
+
+std::string_view shipped_plans_text();  // src/plan/tuned/h200.txt, embedded
+
+// The user's own file: WARPMILL_PLANS, else plans.txt in $XDG_CONFIG_HOME/warpmill or ~/.config/warpmill. Empty where
+// there is no home.
+std::filesystem::path user_plans_file();
+
+// A file that is not there is an empty table; one that cannot be read is a problem.
+TunedPlans read_plans(const std::filesystem::path& file, std::vector<std::string>& problems);
+
+// The user's entries, then the shipped ones; read when first asked for. Problems of the user's file are told once, on
+// stderr, and change nothing else.
+const TunedPlans& known_plans();
+
+}  // namespace wm::plan

@@ -1,0 +1,181 @@
+// The table of measured plans: its text, what is wrong with a line, who serves a shape, and files that cannot be read.
+#include "plan/tuned_plans.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/temporary_folder.hpp"
+#include "plan/gemm_choice.hpp"
+#include "plan/gemm_plan_text.hpp"
+
+using namespace wm;
+using namespace wm::plan;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+constexpr const char* table = R"(# a comment
+
+Chip | bf16 bf16 bf16 | k k | 4096x4096x4096 | 128x256 s4 c2x1 b8 | 179.1 us
+Chip  |  e4m3 e5m2 bf16|mn k threads|64x28672x4096 | 64x64 s8 c1x1 g1 split exchange | 30.5 us
+Chip | tf32 tf32 f32 | k mn | 16x16x0 | 64x32 s4 c1x1 g1 | 3 us
+)";
+
+TunedPlans read(std::string_view text) {
+  std::vector<std::string> problems;
+  const TunedPlans plans = TunedPlans::from_text(text, "file", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  return plans;
+}
+
+std::vector<std::string> problems_of(std::string_view text) {
+  std::vector<std::string> problems;
+  TunedPlans::from_text(text, "file", problems);
+  return problems;
+}
+
+std::string entry(std::int64_t m, std::string_view plan) {
+  return "Chip | bf16 bf16 bf16 | k k | " + std::to_string(m) + "x512x256 | " + std::string(plan) + " | 5 us\n";
+}
+
+std::string found(const TunedPlans& plans, std::int64_t m, const GemmKind& kind = {}, std::string_view chip = "Chip") {
+  const TunedPlan* plan = plans.find(key_of(chip, kind, {m, 512, 256}));
+  return plan ? plan->plan : "";
+}
+
+}  // namespace
+
+TEST(TunedPlans, ReadsAndWritesTheSame) {
+  const TunedPlans plans = read(table);
+  ASSERT_EQ(plans.entries().size(), 3u);
+  EXPECT_EQ(plans.text(), table);  // as it was, comments and all
+  TunedPlans copy;
+  for (const TunedPlan& plan : plans.entries()) copy.set(plan);
+  const TunedPlans again = read(copy.text());
+  for (std::size_t i = 0; i < 3; ++i) {
+    const TunedPlan before = plans.entries()[i], after = again.entries()[i];
+    EXPECT_EQ(before.key, after.key);
+    EXPECT_EQ(before.plan, after.plan);
+    EXPECT_EQ(before.us, after.us);
+  }
+  const TunedKey& key = plans.entries()[1].key;
+  EXPECT_EQ(key, (TunedKey{"Chip", DType::e4m3, DType::e5m2, DType::bf16, Major::mn, Major::k, true, 64, 28672, 4096}));
+}
+
+TEST(TunedPlans, AnEntryTakesThePlaceOfItsPredecessor) {
+  TunedPlans plans = read("# above\n" + entry(64, "64x64 c1x1 g1") + "# between\n" + entry(128, "128x64 c1x1"));
+  plans.set({key_of("Chip", {}, {64, 512, 256}), "64x32 s4 c1x1 g1 b2", 4.25});
+  EXPECT_EQ(plans.text(),
+            "# above\nChip | bf16 bf16 bf16 | k k | 64x512x256 | 64x32 s4 c1x1 g1 b2 | 4.25 us\n# between\n" +
+                entry(128, "128x64 c1x1"));
+}
+
+TEST(TunedPlans, SaysWhatIsWrongWithALineAndKeepsTheOthers) {
+  std::vector<std::string> problems;
+  const TunedPlans plans =
+      TunedPlans::from_text(entry(64, "64x64 c1x1 g1") + "half a line\n" + entry(128, "128x64 c1x1"), "f", problems);
+  EXPECT_THAT(problems, ElementsAre(testing::StartsWith("f:2: an entry has 6 parts")));
+  EXPECT_EQ(plans.entries().size(), 2u);
+  for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
+           {"Chip | bf16 bf16 | k k | 1x1x1 | 64x64 g1 | 1 us", "three types"},
+           {"Chip | bf16 bf16 bf17 | k k | 1x1x1 | 64x64 g1 | 1 us", "bf17"},
+           {"Chip | bf16 bf16 bf16 | k m | 1x1x1 | 64x64 g1 | 1 us", "'m' is no major-ness"},
+           {"Chip | bf16 bf16 bf16 | k k k | 1x1x1 | 64x64 g1 | 1 us", "'k k k' is not the major-ness"},
+           {"Chip | bf16 bf16 bf16 | k k | 1x1 | 64x64 g1 | 1 us", "'1x1' is no shape"},
+           {"Chip | bf16 bf16 bf16 | k k | 1x1x-1 | 64x64 g1 | 1 us", "'1x1x-1' is no shape"},
+           {"Chip | bf16 bf16 bf16 | k k | 1x1x1 | fast | 1 us", "'fast' is no part of a plan"},
+           {"Chip | bf16 bf16 bf16 | k k | 1x1x1 | 64x64 g1 | soon", "'soon' is no time"},
+           {"Chip | bf16 bf16 bf16 | k k | 1x1x1 | 64x64 g1 | -1 us", "'-1 us' is no time"},
+           {" | bf16 bf16 bf16 | k k | 1x1x1 | 64x64 g1 | 1 us", "6 parts"}})
+    EXPECT_THAT(problems_of(line), ElementsAre(HasSubstr(why))) << line;
+}
+
+TEST(TunedPlans, TheFirstEntryOfAShapeServesIt) {
+  const TunedPlans plans = read(entry(4096, "128x256 c2x1") + entry(4096, "256x128 c2x1"));
+  EXPECT_EQ(found(plans, 4096), "128x256 c2x1");
+}
+
+TEST(TunedPlans, AnEntryServesItsShapeChipTypesAndMajorness) {
+  const TunedPlans plans = read(entry(64, "64x64 c1x1 g1"));
+  EXPECT_EQ(found(plans, 64), "64x64 c1x1 g1");
+  EXPECT_EQ(found(plans, 64, {}, "Other chip"), "");
+  EXPECT_EQ(found(plans, 64, {.d = DType::f32}), "");
+  EXPECT_EQ(found(plans, 64, {.a = DType::f16, .b = DType::f16}), "");
+  EXPECT_EQ(found(plans, 64, {.a_major = Major::mn}), "");
+  EXPECT_EQ(found(plans, 64, {.a_producer = Producer::copies8, .b_producer = Producer::copies8}), "");
+  EXPECT_EQ(plans.find(key_of("Chip", {}, {64, 512, 512})), nullptr);
+  EXPECT_EQ(found(plans, 64, {.epilogue = {.column_bias = true}}), "64x64 c1x1 g1");
+}
+
+TEST(TunedPlans, FewRowsAreServedByTheNearestEntryOfTheSamePowerOfTwo) {
+  const TunedPlans plans = read(entry(64, "64x64 c1x1 g1") + entry(48, "64x48 c1x1 g1") + entry(4096, "128x256 c2x1"));
+  EXPECT_EQ(found(plans, 48), "64x48 c1x1 g1");
+  EXPECT_EQ(found(plans, 33), "64x48 c1x1 g1");
+  EXPECT_EQ(found(plans, 60), "64x64 c1x1 g1");
+  EXPECT_EQ(found(plans, 32), "");
+  EXPECT_EQ(found(plans, 65), "");
+  EXPECT_EQ(found(plans, 4000), "");  // many rows: waves count, and the model knows them
+}
+
+TEST(GemmChoice, TakesTheTableThenTheModel) {
+  const ChipRates rates;
+  const GemmShape shape{4096, 512, 256};
+  const TunedPlans plans = read(entry(4096, "128x32 s4 c1x1 b3"));
+  const GemmChoice tuned = *choose({}, shape, rates, "Chip", plans);
+  EXPECT_TRUE(tuned.tuned);
+  EXPECT_EQ(text_of(tuned.estimate.plan), "128x32 s4 c1x1 b3");
+  EXPECT_EQ(tuned.estimate.work.tiles.band, 3u);
+  const auto by_model = [&](const GemmKind& kind, const GemmShape& asked, const TunedPlans& from) {
+    const GemmChoice choice = *choose(kind, asked, rates, "Chip", from);
+    EXPECT_EQ(choice.estimate.plan, rank(kind, asked, rates).front().plan);
+    return !choice.tuned;
+  };
+  EXPECT_TRUE(by_model({}, shape, {}));
+  EXPECT_TRUE(by_model({}, {4096, 512, 256, 2}, plans));                   // a batch
+  EXPECT_TRUE(by_model({.d_columns = true}, shape, plans));                // the other way round
+  EXPECT_TRUE(by_model({}, shape, read(entry(4096, "256x256 s2 c1x1"))));  // impossible
+}
+
+TEST(TunedPlans, TheShippedTableHoldsPossiblePlansOnly) {
+  const TunedPlans plans = read(shipped_plans_text());
+  for (const TunedPlan& tuned : plans.entries()) {
+    const TunedKey& key = tuned.key;
+    GemmKind kind{.a = key.a, .b = key.b, .d = key.d, .a_major = key.a_major, .b_major = key.b_major};
+    if (key.by_threads) kind.a_producer = kind.b_producer = Producer::elements;
+    EXPECT_EQ(plan_from_text(tuned.plan, kind).problem(), nullptr) << tuned.plan;
+  }
+}
+
+TEST(TunedPlans, AMissingFileIsAnEmptyTableAndAnUnreadableOneAProblem) {
+  const TemporaryFolder folder;
+  std::vector<std::string> problems;
+  EXPECT_THAT(read_plans(folder / "none.txt", problems).entries(), IsEmpty());
+  EXPECT_THAT(read_plans(folder / "none/none.txt", problems).entries(), IsEmpty());
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_THAT(read_plans(folder.path(), problems).entries(), IsEmpty());
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("cannot be read: Is a directory")));
+  std::filesystem::create_symlink(folder / "loop", folder / "loop");
+  problems.clear();
+  EXPECT_THAT(read_plans(folder / "loop/plans.txt", problems).entries(), IsEmpty());
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("cannot be read")));
+  problems.clear();
+  EXPECT_EQ(read_plans(folder.write("plans.txt", table), problems).entries().size(), 3u);
+  EXPECT_THAT(problems, IsEmpty());
+}
+
+TEST(TunedPlans, TheUsersFileIsWhereTheEnvironmentSays) {
+  const auto file_with = [](const char* own, const char* xdg, const char* home) {
+    const auto set = [](const char* name, const char* value) { *value ? setenv(name, value, 1) : unsetenv(name); };
+    set("WARPMILL_PLANS", own), set("XDG_CONFIG_HOME", xdg), set("HOME", home);
+    return user_plans_file();
+  };
+  EXPECT_EQ(file_with("/own.txt", "/xdg", "/home"), "/own.txt");
+  EXPECT_EQ(file_with("", "/xdg", "/home"), "/xdg/warpmill/plans.txt");
+  EXPECT_EQ(file_with("", "not/absolute", "/home"), "/home/.config/warpmill/plans.txt");
+  EXPECT_EQ(file_with("", "", "/home"), "/home/.config/warpmill/plans.txt");
+}
