@@ -31,10 +31,8 @@ class Contest {
 
   void enter(const GemmPlan& plan) {
     const std::string name = plan::text_of(plan);
-    const auto same = [&](const Contender& other) { return plan::text_of(other.plan) == name; };
-    if (std::any_of(contenders_.begin(), contenders_.end(), same) ||
-        std::find(options_.without.begin(), options_.without.end(), name) != options_.without.end())
-      return;
+    const auto same = [&](const Contender& other) { return other.plan == plan; };
+    if (std::any_of(contenders_.begin(), contenders_.end(), same) || left_out(plan)) return;
     options_.trying(name);
     const auto product = [&](const GemmProblem& problem) { gemm(stream_, problem.request(plan)); };
     const GemmProblem& first = rotation_.first();
@@ -68,6 +66,15 @@ class Contest {
   }
 
  private:
+  bool left_out(const GemmPlan& plan) const {
+    const auto is_it = [&](const std::string& text) {
+      GemmPlan other = plan::plan_from_text(text);
+      other.kind = plan.kind, other.band = plan.band;
+      return other == plan;
+    };
+    return std::any_of(options_.without.begin(), options_.without.end(), is_it);
+  }
+
   const Stream& stream_;
   Rotation rotation_;
   const TuneOptions& options_;

@@ -13,7 +13,7 @@ namespace wm::bench {
 struct TuneOptions {
   int candidates = 24;               // the ranking's best
   std::vector<std::string> by_hand;  // further plans
-  std::vector<std::string> without;  // plans that are not tried
+  std::vector<std::string> without;  // plans that are not tried, with any band
   int rounds = 9;                    // of the final
   // Called with each plan before it runs, each time: who listens knows which one does not come back.
   std::function<void(const std::string& plan)> trying = [](const std::string&) {};

@@ -98,6 +98,12 @@ bool serves(const TunedKey& entry, const TunedKey& asked) {
 
 }  // namespace
 
+GemmKind TunedKey::kind() const {
+  GemmKind kind{.a = a, .b = b, .d = d, .a_major = a_major, .b_major = b_major};
+  if (by_threads) kind.a_producer = kind.b_producer = Producer::elements;
+  return kind;
+}
+
 TunedKey key_of(std::string_view chip, const GemmKind& kind, const GemmShape& shape) {
   return {std::string(chip), operand(kind.a), operand(kind.b), kind.d,  kind.a_major,
           kind.b_major,      !kind.by_tma(),  shape.m,         shape.n, shape.k};

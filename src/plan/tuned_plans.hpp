@@ -26,6 +26,7 @@ struct TunedKey {
   std::int64_t m = 0, n = 0, k = 0;
 
   bool operator==(const TunedKey&) const = default;
+  GemmKind kind() const;  // one that it is for
 };
 TunedKey key_of(std::string_view chip, const GemmKind& kind, const GemmShape& shape);
 

@@ -144,10 +144,7 @@ TEST(GemmChoice, TakesTheTableThenTheModel) {
 TEST(TunedPlans, TheShippedTableHoldsPossiblePlansOnly) {
   const TunedPlans plans = read(shipped_plans_text());
   for (const TunedPlan& tuned : plans.entries()) {
-    const TunedKey& key = tuned.key;
-    GemmKind kind{.a = key.a, .b = key.b, .d = key.d, .a_major = key.a_major, .b_major = key.b_major};
-    if (key.by_threads) kind.a_producer = kind.b_producer = Producer::elements;
-    EXPECT_EQ(plan_from_text(tuned.plan, kind).problem(), nullptr) << tuned.plan;
+    EXPECT_EQ(plan_from_text(tuned.plan, tuned.key.kind()).problem(), nullptr) << tuned.plan;
   }
 }
 
