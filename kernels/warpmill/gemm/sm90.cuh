@@ -210,9 +210,11 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm90(const __grid_cons
     barrier::sync();
 
   if (const u32 role = warpgroup(); role == 0) {
+    WM_NAME_ROLE("load");
     registers::decrease_to<plan.load_registers>();
     if (warp_of_warpgroup() == 0 && elect_one()) load_tiles<plan>(args, shared, place);
   } else {
+    WM_NAME_ROLE("multiply");
     registers::increase_to<plan.multiply_registers>();
     multiply_tiles<plan>(args, shared, place, role - 1);
   }
