@@ -205,11 +205,13 @@ RunResult run_case(const Case& description, const RunRequest& request) {
   const Kernel kernel = module.kernel(result.entry);
   const Buffers buffers(device, description.buffers, request.poison);
   const Arguments arguments(device, description.arguments, buffers);
-  // For the judge poison is memory that nobody has written.
-  if (is_virtual && request.virtual_options.check)
-    for (std::size_t i = 0; i < description.buffers.size(); ++i)
-      if (std::holds_alternative<Poison>(description.buffers[i].fill) && description.buffers[i].layout.bytes > 0)
-        vgpu::mark_unwritten(device, buffers.address(i));
+  for (std::size_t i = 0; is_virtual && i < description.buffers.size(); ++i) {
+    const BufferSpec& buffer = description.buffers[i];
+    if (buffer.layout.bytes == 0) continue;
+    vgpu::name_memory(device, buffers.address(i), buffer.name);
+    // For the judge poison is memory that nobody has written.
+    if (std::holds_alternative<Poison>(buffer.fill)) vgpu::mark_unwritten(device, buffers.address(i));
+  }
 
   const Stream stream(device);
   const Event start(device), end(device);

@@ -47,6 +47,8 @@ void set_run_options(const Device& device, const RunOptions& options);
 RunOptions run_options(const Device& device);
 RunReport last_run(const Device& device);
 
+// What messages and findings call the allocation at `address`.
+void name_memory(const Device& device, std::uint64_t address, const std::string& name);
 // The memory at `address` (of one allocation) counts as never written, whatever it holds: the judge reports reads of
 // it.
 void mark_unwritten(const Device& device, std::uint64_t address);

@@ -55,7 +55,8 @@ class Machine {
   void write(std::uint64_t address, std::span<const std::byte> source);  // throws invalid_argument out of bounds
   void read(std::span<std::byte> destination, std::uint64_t address) const;
   void fill(std::uint64_t address, std::byte value, std::size_t bytes);
-  void forget(std::uint64_t address);  // the allocation counts as never written
+  void name(std::uint64_t address, std::string name);  // the allocation, for messages
+  void forget(std::uint64_t address);                  // the allocation counts as never written
 
   // Refuses what it cannot run by name and line. Module variables get their memory here.
   std::shared_ptr<Program> load(std::string_view ptx, std::string_view name);

@@ -1,6 +1,7 @@
 // What the judge's kernels share: the instruction layer, and barriers made ready in the usual way.
 #pragma once
 
+#include "warpmill/pipeline/names.cuh"
 #include "warpmill/ptx/barrier.cuh"
 #include "warpmill/ptx/bulk.cuh"
 #include "warpmill/ptx/cluster.cuh"

@@ -19,7 +19,7 @@ const std::filesystem::path document = std::filesystem::path(WARPMILL_SOURCE) / 
 std::string indented(const std::string& text) {
   std::istringstream lines(text);
   std::string result, line;
-  while (std::getline(lines, line)) result += (line.empty() ? line : "    " + line) + "\n";
+  while (std::getline(lines, line)) result.append(line.empty() ? 0 : 4, ' ').append(line).append("\n");
   while (result.ends_with("\n\n")) result.pop_back();
   return result;
 }

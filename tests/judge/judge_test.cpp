@@ -2,12 +2,12 @@
 // each repaired twin and each clean kernel stays silent.
 #include <algorithm>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "case/check_case.hpp"
 #include "case/run_case.hpp"
 #include "corpus.hpp"
+#include "schedules.hpp"
 
 namespace wm::judge {
 namespace {
@@ -16,26 +16,6 @@ using vgpu::CheckReport;
 using vgpu::Finding;
 using vgpu::Mode;
 using vgpu::Severity;
-
-constexpr std::uint64_t seeds = 20;
-
-struct Schedule {
-  Mode mode;
-  std::uint64_t seed;
-  std::string name() const {
-    constexpr const char* names[] = {"friendly", "random", "adversarial"};
-    return fmt::format("{} seed {}", names[static_cast<int>(mode)], seed);
-  }
-};
-
-std::vector<Schedule> all_runs() {
-  std::vector<Schedule> runs = {{Mode::friendly, 0}};
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    runs.push_back({Mode::random, seed});
-    runs.push_back({Mode::adversarial, seed});
-  }
-  return runs;
-}
 
 cases::Case case_of(const std::filesystem::path& folder, const std::string& name, bool repaired) {
   cases::Case description = cases::read_case(folder / (name + ".json"));
@@ -58,12 +38,6 @@ Judged judge(const cases::Case& description, const Schedule& run) {
   return {*result.virtual_report->check, result.holds()};
 }
 
-std::string text_of(const CheckReport& report) {
-  std::string text;
-  for (const Finding& finding : report.findings) text += finding.text();
-  return text.empty() ? "nothing" : text;
-}
-
 bool names_line(const Finding& finding, const std::string& file, int line) {
   const auto is = [&](const std::string& f, std::uint32_t l) {
     return f.ends_with(file) && l == static_cast<std::uint32_t>(line);
@@ -79,7 +53,7 @@ class PlantedBug : public testing::TestWithParam<Planted> {};
 TEST_P(PlantedBug, IsFoundAtItsLinesWithEverySeed) {
   const Planted& bug = GetParam();
   const cases::Case description = case_of(corpus_folder, bug.name, /*repaired=*/false);
-  for (const Schedule& run : all_runs()) {
+  for (const Schedule& run : all_schedules()) {
     const CheckReport report = judge(description, run).report;
     const bool found = std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
       return finding.name == bug.finding && (finding.severity == Severity::advice) == bug.advice &&
@@ -98,7 +72,7 @@ TEST_P(PlantedBug, IsFoundAtItsLinesWithEverySeed) {
 TEST_P(PlantedBug, IsGoneWhenRepaired) {
   const Planted& bug = GetParam();
   const cases::Case description = case_of(corpus_folder, bug.name, /*repaired=*/true);
-  for (const Schedule& run : all_runs()) {
+  for (const Schedule& run : all_schedules()) {
     const Judged judged = judge(description, run);
     ASSERT_TRUE(judged.report.clean()) << bug.name << ", " << run.name() << ":\n" << text_of(judged.report);
     ASSERT_TRUE(judged.holds) << bug.name << ", " << run.name() << ": wrong result";
@@ -115,7 +89,7 @@ class CleanKernel : public testing::TestWithParam<std::string> {};
 
 TEST_P(CleanKernel, GivesNoError) {
   const cases::Case description = case_of(clean_folder, GetParam(), /*repaired=*/false);
-  for (const Schedule& run : all_runs()) {
+  for (const Schedule& run : all_schedules()) {
     const Judged judged = judge(description, run);
     ASSERT_TRUE(judged.report.clean()) << GetParam() << ", " << run.name() << ":\n" << text_of(judged.report);
     ASSERT_TRUE(judged.holds) << GetParam() << ", " << run.name() << ": wrong result";

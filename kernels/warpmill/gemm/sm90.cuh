@@ -14,6 +14,7 @@
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
+#include "warpmill/pipeline/names.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
@@ -157,6 +158,7 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90(
     barrier::sync();
   // What each role does before grid::wait() needs nothing of the kernel ahead of us.
   if (const u32 role = warpgroup(); role == 0) {
+    WM_NAME_ROLE("load");
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
     if constexpr (plan.kind.by_tma()) {
       if (warp_of_warpgroup() == 0 && elect_one()) {
@@ -170,6 +172,7 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90(
       load_tiles<plan>(args, shared, place);
     }
   } else {
+    WM_NAME_ROLE("multiply");
     if constexpr (plan.moves_registers()) registers::increase_to<plan.multiply_registers()>();
     grid::wait();
     multiply_tiles<plan, Function>(args, shared, place, role - 1);

@@ -9,6 +9,7 @@
 //     ring.commit(stage)                ring.release(stage)
 #pragma once
 
+#include "warpmill/pipeline/names.cuh"
 #include "warpmill/ptx/cp_async.cuh"
 #include "warpmill/ptx/mbarrier.cuh"
 #include "warpmill/types.cuh"
@@ -63,6 +64,8 @@ class Ring {
 
   // By one thread of the block, before a fence::mbarrier_init and the barrier that lets the others go.
   WM_DEVICE void init() const {
+    WM_NAME_SHARED("full", full_, 8, stages);
+    WM_NAME_SHARED("empty", empty_, 8, stages);
     for (int i = 0; i < stages; ++i) {
       mbarrier::init(full_ + 8 * i, Courier::arrivals);
       mbarrier::init(empty_ + 8 * i, releases);

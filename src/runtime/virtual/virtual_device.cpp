@@ -166,6 +166,7 @@ class VirtualDevice final : public Backend {
 
   TensorMap encode(const TensorMapSpec& spec) override { return tensor_map::encode_virtual(spec); }
 
+  void name(std::uint64_t address, std::string name) { machine_->name(address, std::move(name)); }
   void forget(std::uint64_t address) { machine_->forget(address); }
 
   void set_options(const vgpu::RunOptions& options) {
@@ -223,6 +224,9 @@ void set_run_options(const Device& device, const RunOptions& options) {
 }
 RunOptions run_options(const Device& device) { return runtime::virtual_device(device).options(); }
 RunReport last_run(const Device& device) { return runtime::virtual_device(device).report(); }
+void name_memory(const Device& device, std::uint64_t address, const std::string& name) {
+  runtime::virtual_device(device).name(address, name);
+}
 void mark_unwritten(const Device& device, std::uint64_t address) { runtime::virtual_device(device).forget(address); }
 
 }  // namespace wm::vgpu

@@ -46,6 +46,15 @@ void Clock::join(const Clock& other) {
     entries_ = other.entries_;
     return;
   }
+  // Mostly all of it is known by name: then nothing moves.
+  auto mine = entries_.begin();
+  auto theirs = other.entries_.cbegin();
+  for (; theirs != other.entries_.end(); ++theirs) {
+    while (mine != entries_.end() && mine->component < theirs->component) ++mine;
+    if (mine == entries_.end() || mine->component != theirs->component) break;
+    for (std::size_t way = 0; way < ways; ++way) mine->times[way] = std::max(mine->times[way], theirs->times[way]);
+  }
+  if (theirs == other.entries_.end()) return;
   std::vector<Entry> joined;
   joined.reserve(std::max(entries_.size(), other.entries_.size()));
   auto a = entries_.cbegin(), b = other.entries_.cbegin();

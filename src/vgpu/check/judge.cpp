@@ -10,7 +10,7 @@
 
 namespace wm::vgpu::check {
 
-Judge::Judge(const Run& run) : run_(run), sites_(run.program) {
+Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run) {
   const Dim3& block = run.shape.block;
   warps_per_block_ = (block.x * block.y * block.z + lanes_per_warp - 1) / lanes_per_warp;
   blocks_.resize(std::size_t{run.shape.grid.x} * run.shape.grid.y * run.shape.grid.z);
@@ -24,6 +24,7 @@ void Judge::cluster_starts(const Cluster& cluster) {
   for (const auto& block : cluster.blocks) {
     const u32 number = number_of(*block);
     auto& state = blocks_[number] = std::make_unique<BlockState>();
+    state->shared = Shadow(shared_window + block->shared_base, block->shared.size());
     state->warps = std::vector<WarpState>(block->warps.size());
     for (const Warp& warp : block->warps) {
       WarpState& w = state->warps[warp.index()];
@@ -57,16 +58,15 @@ FindingPlace Judge::place(const Stamp& stamp, std::string what) const {
   const Dim3& grid = run_.shape.grid;
   place.block = {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
   place.warp = stamp.warp % warps_per_block_;
+  if (const auto role = roles_.find(stamp.warp); role != roles_.end()) place.role = role->second;
   place.what = std::move(what);
   return place;
 }
 
-std::string Judge::memory_name(u64 generic, u64 bytes) const {
-  const Located at = locate(generic);
-  const bool shared = at.space == AddressSpace::shared_cluster;
-  const u64 address = shared ? at.address & shared_offset_mask : at.address;
-  if (bytes == 1) return fmt::format("{} byte {:#x}", shared ? "shared" : "global", address);
-  return fmt::format("{} bytes {:#x} to {:#x}", shared ? "shared" : "global", address, address + bytes - 1);
+void Judge::role_named(const Warp& warp, u32, const std::string& role) { roles_[state_of(warp).number] = role; }
+
+void Judge::shared_named(const Warp&, const std::string& name, u64 address, u32 bytes, u32 count) {
+  names_.name_shared(name, static_cast<u32>(address & shared_offset_mask), bytes, count);
 }
 
 void Judge::executes(const Warp& warp, const Op& op, u32 active) {
@@ -148,12 +148,29 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   }
 }
 
+namespace {
+// What to do about an error that ended the run.
+std::string help_for(const std::string& name) {
+  static const std::map<std::string, std::string> help = {
+      {fault::out_of_bounds, "compare the index with the size; the last block of a grid often reaches beyond it"},
+      {fault::misaligned, "an access of n bytes needs a multiple of n; copies need 16 bytes, tensor tiles 128"},
+      {fault::use_after_free, "free the memory after its last use, with a barrier between"},
+      {fault::peer_exited,
+       "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access"},
+      {fault::partial_warpgroup, "all four warps of an aligned warpgroup execute it, all their lanes"},
+      {fault::no_end, "look for a loop that waits for what never comes; --max-instructions allows more"},
+  };
+  const auto found = help.find(name);
+  return found == help.end() ? std::string() : found->second;
+}
+}  // namespace
+
 void Judge::faulted(const Fault& fault) {
-  if (fault.finding == fault::deadlock && findings_.has(fault::deadlock)) return;
   if (findings_.has(fault.finding)) return;
   Finding finding;
   finding.name = fault.finding;
   finding.message = fault.what_happened;
+  finding.help = help_for(fault.finding);
   if (fault.function != nullptr) {
     finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
     finding.places[0].block = fault.block;
@@ -163,13 +180,14 @@ void Judge::faulted(const Fault& fault) {
 }
 
 CheckReport Judge::take_report() {
+  report_doubtful_reads();
   for (const auto& [site, access] : unwritten_reads_) {
     if (explained_reads_.contains(site)) continue;
     report("uninitialised-read", site, 0, [&](Finding& finding) {
       finding.message =
           fmt::format("{} memory is read that nobody has written", is_shared(access.address) ? "shared" : "global");
       finding.help = "write it first; memory holds nothing when a kernel starts";
-      finding.places = {place(access.stamp, "reads " + memory_name(access.address, access.bytes))};
+      finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
     });
   }
   for (const auto* advices : {&conflicts_, &scattered_}) {

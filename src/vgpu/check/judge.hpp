@@ -13,6 +13,7 @@
 
 #include "vgpu/check/findings.hpp"
 #include "vgpu/check/lanes.hpp"
+#include "vgpu/check/names.hpp"
 #include "vgpu/check/shadow.hpp"
 #include "vgpu/check/sites.hpp"
 #include "vgpu/machine/block.hpp"
@@ -47,12 +48,14 @@ class Judge final : public Observer {
   void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) override;
   void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) override;
   void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) override;
-  void uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const MbarrierUse& use) override;
+  void uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const MbarrierUse& use) override;
   u64 copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) override;
   u64 arrival_issued(const Warp& warp, u32 lane, u64 barrier, bool increments) override;
   void bytes_arrive(const Cluster& cluster, u64 barrier, u32 bytes, u64 copy) override;
   void arrival_arrives(const Cluster& cluster, u64 barrier, u64 arrival) override;
   void multiply_issued(const Warp& warp, const Op& op, const MatrixReads& issue) override;
+  void role_named(const Warp& warp, u32 lanes, const std::string& role) override;
+  void shared_named(const Warp& warp, const std::string& name, u64 address, u32 bytes, u32 count) override;
   void unwritten(const MemoryRange& range) override { unwritten_.push_back(range); }
 
  private:
@@ -110,21 +113,23 @@ class Judge final : public Observer {
   };
 
   struct Mbarrier {
-    u64 id = 0;  // its line of completed phases
+    u64 address = 0;  // in shared memory, with the block's rank
+    u64 id = 0;       // its line of completed phases
     Stamp init;
     bool valid = false, again = false;  // again: it was valid when it was initialised
     u32 expected = 0, pending = 0;
     i64 bytes = 0;
-    u32 phase = 0;             // number of the one that goes on
-    Clock arriving;            // of this phase and all before
-    Clock done;                // of all phases that are over
-    std::vector<Stamp> uses;   // the last one of each warp
-    std::vector<Stamp> waits;  // for the phase that ended last
-    Stamp expectation;         // the last announcement of bytes
-    Stamp copy;                // the last copy that brought some
+    u32 phase = 0;                               // number of the one that goes on
+    Clock arriving;                              // of this phase and all before
+    Clock done;                                  // of all phases that are over
+    std::map<std::pair<u32, u32>, Stamp> users;  // the last use of each warp's lanes
+    std::vector<Stamp> waits;                    // for the phase that ended last
+    Stamp expectation;                           // the last announcement of bytes
+    Stamp copy;                                  // the last copy that brought some
     Stamp last_arrival;
-    Stamp missed_end;              // what ended a phase when nobody had seen the end of the one before
-    std::map<u64, u32> under_way;  // copies: bytes still to come
+    std::map<u32, Stamp> arrivals;  // the last one of each warp
+    Stamp missed_end;               // what ended a phase when nobody had seen the end of the one before
+    std::map<u64, u32> under_way;   // copies: bytes still to come
   };
 
   // Lanes of the running instruction that have waited for an mbarrier, and what they learn of it.
@@ -222,6 +227,12 @@ class Judge final : public Observer {
   void check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane);
   bool is_unwritten(u64 address) const;
   void settle_writes();
+  static bool is_plain_read(const Actor& actor) {
+    return actor.stamp.async == 0 && !actor.stamp.strong && !actor.writes;
+  }
+  void doubt_read(const Stamp& reader, const Stamp& atomic, u64 address, u64 bytes);
+  void settle_reads(const Stamp& compare, u64 address, u64 bytes);
+  void report_doubtful_reads();
   void advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
 
   // judge_barriers.cpp
@@ -231,8 +242,10 @@ class Judge final : public Observer {
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
   void arrive(Mbarrier& barrier, u32 count, const Clock& message, const Stamp& stamp);
   void turn(Mbarrier& barrier);
-  void wait(u32 lane, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, bool relaxed);
+  void wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, bool relaxed);
   void check_bytes_left(const Cluster& cluster);
+  std::string describe_wait(const Cluster& cluster, const Warp& warp, const Part& part);
+  std::string why_pending(const Cluster& cluster, const Mbarrier& barrier);
   void cluster_arrive(const Warp& warp, u32 lanes, bool relaxed);
   void cluster_wait(const Warp& warp, u32 lanes);
   void gather_warp(const Warp& warp, const Op& op, u32 lanes);
@@ -252,10 +265,11 @@ class Judge final : public Observer {
   void check_warpgroups(const Block& block);
 
   FindingPlace place(const Stamp& stamp, std::string what) const;
-  std::string memory_name(u64 generic, u64 bytes) const;
 
   const Run& run_;
   Sites sites_;
+  Names names_;
+  std::unordered_map<u32, std::string> roles_;  // of warps that have one
   Findings findings_;
   CheckSummary executed_;
   u32 warps_per_block_ = 1;
@@ -284,6 +298,11 @@ class Judge final : public Observer {
     u32 bytes;
   };
   std::vector<DoubtfulWrite> doubtful_;
+  struct DoubtfulRead {  // may turn out to be the first of a loop of compare-and-swap
+    Stamp reader, atomic;
+    u64 bytes;
+  };
+  std::map<std::tuple<u32, int, u64>, DoubtfulRead> doubtful_reads_;  // by warp, lane and address
   std::vector<Learnt> learnt_;
   struct Advice {
     u64 executed = 0, ideal = 0, actual = 0;

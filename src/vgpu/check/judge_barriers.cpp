@@ -151,15 +151,11 @@ void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier
   finding.name = happened ? "barrier-init-not-visible" : fault::barrier_not_initialised;
   if (!findings_.is_new(finding.name, use.site, init.site)) return;
   finding.message =
-      !happened ? fmt::format("the mbarrier at {:#x} is used, and nothing orders this after its initialisation",
-                              address & shared_offset_mask)
-      : by_copy
-          ? fmt::format("a copy signals the mbarrier at {:#x}, whose initialisation no fence made visible to copies",
-                        address & shared_offset_mask)
-          : fmt::format(
-                "the mbarrier at {:#x} is used from another block, and no fence made its initialisation "
-                "visible there",
-                address & shared_offset_mask);
+      !happened ? fmt::format("{} is used, and nothing orders this after its initialisation", names_.mbarrier(address))
+      : by_copy ? fmt::format("a copy signals {}, whose initialisation no fence made visible to copies",
+                              names_.mbarrier(address))
+                : fmt::format("{} is used from another block, and no fence made its initialisation visible there",
+                              names_.mbarrier(address));
   finding.help = happened ? "the initialising thread runs fence.mbarrier_init.release.cluster before the barrier that "
                             "lets the others go"
                           : "a barrier between mbarrier.init and the first use";
@@ -171,8 +167,7 @@ void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use) {
   if (!findings_.is_new("barrier-reinitialised", init.site, use.site)) return;
   Finding finding;
   finding.name = "barrier-reinitialised";
-  finding.message = fmt::format("the mbarrier at {:#x} is initialised again while a thread may still use it",
-                                address & shared_offset_mask);
+  finding.message = fmt::format("{} is initialised again while a thread may still use it", names_.mbarrier(address));
   finding.help = "a barrier between the last use and the new initialisation";
   finding.places = {place(init, "initialises it again"), place(use, "uses it")};
   findings_.add(std::move(finding));
@@ -184,24 +179,26 @@ void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUs
   if (barrier.valid) {
     WarpState& state = state_of(warp);
     Actor actor{warp, state.clock.of_lane(lane), me};
-    const auto in_use = [&](const Stamp& stamp) { return !ordered(actor, stamp, Known::reads); };
-    const auto user = std::find_if(barrier.uses.begin(), barrier.uses.end(), in_use);
-    if (user != barrier.uses.end()) reinitialised(me, address, *user);
+    const auto in_use = [&](const auto& user) { return !ordered(actor, user.second, Known::reads); };
+    const auto user = std::find_if(barrier.users.begin(), barrier.users.end(), in_use);
+    if (user != barrier.users.end()) reinitialised(me, address, user->second);
   }
   const bool again = barrier.valid;
   barrier = {};
   barrier.again = again;
+  barrier.address = address;
   barrier.id = new_line();
   barrier.init = me;
   barrier.valid = true;
   barrier.expected = barrier.pending = use.count;
 }
 
-void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const MbarrierUse& use) {
+void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const MbarrierUse& use) {
   using Kind = MbarrierUse::Kind;
   const u32 number = site_of(warp, op);
   const Site& site = sites_.at(number);
-  const Stamp me = stamp(warp, 1u << lane, number);
+  const Stamp me = stamp(warp, lanes, number);
+  const u32 lane = static_cast<u32>(std::countr_zero(lanes));
   const u64 rank = use.address >> shared_rank_shift;
   if (rank >= warp.cluster().blocks.size()) return;
   const Block& owner = *warp.cluster().blocks[rank];
@@ -212,24 +209,22 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const Mbarri
     if (!findings_.is_new(fault::barrier_not_initialised, number, 0)) return;
     Finding finding;
     finding.name = fault::barrier_not_initialised;
-    finding.message =
-        fmt::format("the mbarrier at {:#x} is used and has not been initialised", use.address & shared_offset_mask);
+    finding.message = fmt::format("{} is used and has not been initialised", names_.mbarrier(use.address));
     finding.help = "one thread runs mbarrier.init, then a barrier, before anybody uses it";
     finding.places = {place(me, "uses it")};
     findings_.add(std::move(finding));
     return;
   }
-  check_init_visible(warp, lane, use.address, *barrier, me, false);
-  const auto last = std::find_if(barrier->uses.begin(), barrier->uses.end(),
-                                 [&](const Stamp& stamp) { return stamp.warp == me.warp && stamp.lanes == me.lanes; });
-  if (last == barrier->uses.end())
-    barrier->uses.push_back(me);
-  else
-    *last = me;
+  // Clocks only grow: who was seen to be ordered after the initialisation stays so.
+  const auto [user, first] = barrier->users.try_emplace({me.warp, lanes}, me);
+  if (first)
+    for (u32 left = lanes; left != 0; left &= left - 1)
+      check_init_visible(warp, static_cast<u32>(std::countr_zero(left)), use.address, *barrier, me, false);
+  user->second = me;
 
   switch (use.kind) {
     case Kind::invalidate: barrier->valid = false; return;
-    case Kind::wait: return wait(lane, *barrier, use, me, site.relaxed);
+    case Kind::wait: return wait(*barrier, use, me, site.relaxed);
     case Kind::expect:
       barrier->bytes += use.bytes;
       barrier->expectation = me;
@@ -242,9 +237,9 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const Mbarri
   if (use.count > barrier->pending && findings_.is_new(fault::barrier_overrun, number, 0)) {
     Finding finding;
     finding.name = fault::barrier_overrun;
-    finding.message = fmt::format("{} arrival{} at the mbarrier at {:#x}, which expects {} in this phase{}", use.count,
-                                  use.count == 1 ? "" : "s", use.address & shared_offset_mask, barrier->pending,
-                                  barrier->bytes != 0 ? " and waits for bytes" : "");
+    finding.message =
+        fmt::format("{} arrival{} at {}, which expects {} in this phase{}", use.count, use.count == 1 ? "" : "s",
+                    names_.mbarrier(use.address), barrier->pending, barrier->bytes != 0 ? " and waits for bytes" : "");
     finding.help = "initialise it with the number of threads that arrive, or let fewer arrive";
     finding.places = {place(me, "arrives"),
                       place(barrier->last_arrival.exists() ? barrier->last_arrival : barrier->init,
@@ -256,7 +251,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const Mbarri
     barrier->expectation = me;
   }
   WarpState& state = state_of(warp);
-  Clock message = state.clock.release(1u << lane);
+  Clock message = state.clock.release(lanes);
   const bool remote = &owner != &warp.block();
   if (site.relaxed)
     message = message.only({Known::control});
@@ -268,7 +263,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const Mbarri
 
 void Judge::arrive(Mbarrier& barrier, u32 count, const Clock& message, const Stamp& me) {
   barrier.arriving.join(message);
-  barrier.last_arrival = me;
+  barrier.last_arrival = barrier.arrivals[me.warp] = me;
   barrier.pending -= std::min(count, barrier.pending);
   turn(barrier);
 }
@@ -282,8 +277,8 @@ void Judge::turn(Mbarrier& barrier) {
       continue;
     Finding finding;
     finding.name = "wrong-byte-count";
-    finding.message = fmt::format(
-        "an mbarrier's phase ends in the middle of a copy: {} of its {} bytes are still to come", left, work.bytes);
+    finding.message = fmt::format("a phase of {} ends in the middle of a copy: {} of its {} bytes are still to come",
+                                  names_.mbarrier(barrier.address), left, work.bytes);
     finding.help = "announce as many bytes as the phase's copies bring; a box counts whole, also beyond the tensor";
     finding.places = {place(barrier.expectation, "announces bytes"),
                       place(work.issue, fmt::format("brings {} bytes", work.bytes))};
@@ -299,7 +294,8 @@ void Judge::turn(Mbarrier& barrier) {
     if (by_a_lane || !findings_.is_new("missed-phase", seen.site, barrier.last_arrival.site)) continue;
     Finding finding;
     finding.name = "missed-phase";
-    finding.message = "a phase of an mbarrier can end, and the next one too, before this waiter looks";
+    finding.message = fmt::format("a phase of {} can end, and the next one too, before this waiter looks",
+                                  names_.mbarrier(barrier.address));
     finding.help = "the thread that completes the next phase first waits for word that this one was seen";
     finding.places = {place(seen, fmt::format("waits for the end of phase {}", i64{barrier.phase} - 1)),
                       place(barrier.last_arrival, fmt::format("may end phase {} first", barrier.phase))};
@@ -315,7 +311,7 @@ void Judge::turn(Mbarrier& barrier) {
   barrier.arriving = barrier.done;
 }
 
-void Judge::wait(u32 lane, Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, bool relaxed) {
+void Judge::wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, bool relaxed) {
   if (!use.done) {
     // It asks for the parity of the phase that goes on. Were the last two ends seen by nobody, it has missed them.
     if (barrier.missed_end.exists() && findings_.is_new("missed-phase", me.site, barrier.missed_end.site)) {
@@ -338,7 +334,7 @@ void Judge::wait(u32 lane, Mbarrier& barrier, const MbarrierUse& use, const Stam
   barrier.missed_end = {};
   if (relaxed) return;
   if (learnt_.empty() || learnt_.back().barrier != barrier.id) learnt_.push_back({barrier.id, 0, barrier.done});
-  learnt_.back().lanes |= 1u << lane;
+  learnt_.back().lanes |= me.lanes;
 }
 
 u64 Judge::arrival_issued(const Warp& warp, u32 lane, u64 address, bool increments) {
@@ -394,11 +390,10 @@ void Judge::check_bytes_left(const Cluster& cluster) {
       if (!findings_.is_new("wrong-byte-count", announced.site, barrier.copy.site)) continue;
       Finding finding;
       finding.name = "wrong-byte-count";
-      finding.message = barrier.bytes > 0
-                            ? fmt::format("the mbarrier at {:#x} was told of {} bytes more than its copies brought",
-                                          offset, barrier.bytes)
-                            : fmt::format("copies brought the mbarrier at {:#x} {} bytes more than it was told of",
-                                          offset, -barrier.bytes);
+      finding.message = barrier.bytes > 0 ? fmt::format("{} was told of {} bytes more than its copies brought",
+                                                        names_.mbarrier(offset), barrier.bytes)
+                                          : fmt::format("copies brought {} {} bytes more than it was told of",
+                                                        names_.mbarrier(offset), -barrier.bytes);
       finding.help = "announce as many bytes as the phase's copies bring; a box counts whole, also beyond the tensor";
       finding.places = {place(announced, "announces bytes")};
       if (barrier.copy.exists()) finding.places.push_back(place(barrier.copy, "brings bytes"));
@@ -408,15 +403,43 @@ void Judge::check_bytes_left(const Cluster& cluster) {
 
 // ---- nobody can go on ----
 
-namespace {
-std::string describe(const Cluster& cluster, const Block& block, const Warp& warp, const Part& part) {
+// Who has arrived there before, and what keeps them from it now.
+std::string Judge::why_pending(const Cluster& cluster, const Mbarrier& barrier) {
+  if (barrier.arrivals.empty()) return "; nobody has ever arrived at it";
+  std::string text = "; it was last arrived at by";
+  const char* comma = "";
+  for (const auto& [number, arrival] : barrier.arrivals) {
+    bool waits = false;
+    for (const auto& block : cluster.blocks)
+      if (number / warps_per_block_ == number_of(*block))
+        waits = (block->warps[number % warps_per_block_].live() & arrival.lanes) != 0;
+    const FindingPlace who = place(arrival, "");
+    text += fmt::format("{} warp {} ({}:{}), which {}", comma, who.warp, who.file, who.line,
+                        waits ? "waits itself" : "has exited");
+    comma = ",";
+    if (&arrival == &std::next(barrier.arrivals.begin(), std::min<std::size_t>(barrier.arrivals.size(), 3) - 1)->second)
+      break;
+  }
+  return text;
+}
+
+std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const Part& part) {
   const Wait& wait = part.wait;
   switch (wait.kind) {
-    case WaitKind::mbarrier: return mbarrier::describe_wait(cluster, wait.address, wait.parity);
+    case WaitKind::mbarrier: {
+      const Mbarrier* const barrier = find_mbarrier(cluster, wait.address);
+      if (barrier == nullptr) return fmt::format("waits for {}", names_.mbarrier(wait.address));
+      std::string text = fmt::format("waits for {}, parity {}: {} of {} arrivals missing",
+                                     names_.mbarrier(wait.address), wait.parity, barrier->pending, barrier->expected);
+      if (barrier->bytes != 0)
+        text +=
+            fmt::format(", {} bytes {}", std::abs(barrier->bytes), barrier->bytes > 0 ? "still to come" : "too many");
+      return barrier->pending > 0 ? text + why_pending(cluster, *barrier) : text;
+    }
     case WaitKind::barrier: {
-      const NamedBarrier& barrier = block.barriers[wait.index];
+      const NamedBarrier& barrier = warp.block().barriers[wait.index];
       return fmt::format("waits at barrier {}: {} of {} threads arrived", wait.index, barrier.arrived,
-                         barrier.whole_block ? block.live_threads : barrier.expected);
+                         barrier.whole_block ? warp.block().live_threads : barrier.expected);
     }
     case WaitKind::cluster_barrier:
       return fmt::format("waits at the cluster's barrier: {} of {} threads arrived", cluster.barrier.arrived,
@@ -426,7 +449,6 @@ std::string describe(const Cluster& cluster, const Block& block, const Warp& war
     default: return "waits";
   }
 }
-}  // namespace
 
 void Judge::stuck(const Cluster& cluster) {
   check_bytes_left(cluster);
@@ -440,7 +462,7 @@ void Judge::stuck(const Cluster& cluster) {
     for (const Warp& warp : block->warps)
       for (const Part& part : warp.parts()) {
         const u32 site = sites_.of(*part.frame.function, part.pc);
-        waiting.try_emplace({block.get(), site, describe(cluster, *block, warp, part)}, stamp(warp, part.mask, site));
+        waiting.try_emplace({block.get(), site, describe_wait(cluster, warp, part)}, stamp(warp, part.mask, site));
       }
   for (const auto& [key, who] : waiting) finding.places.push_back(place(who, std::get<2>(key)));
   if (findings_.is_new(fault::deadlock, 0, 0)) findings_.add(std::move(finding));

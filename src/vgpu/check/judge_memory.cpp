@@ -106,7 +106,7 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                                   : "a release by the first (or a fence and a flag) that the second acquires, both at "
                                     "device scope";
     }
-    const std::string where = memory_name(address, bytes);
+    const std::string where = names_.memory(address, bytes);
     const auto words = [&](bool writes, bool goes_on) {
       return fmt::format("{} {}", writes ? (goes_on ? "writes" : "wrote") : (goes_on ? "reads" : "read"), where);
     };
@@ -139,7 +139,11 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
     }
   } else if (ordered(actor, write, actor.way())) {
     return;
+  } else if (me.strong && !actor.writes &&
+             actor.knows.pending.covers(write.warp, write.lanes, write.time, Known::data)) {
+    return;  // a volatile read after a flag that was read with no fence behind it
   }
+  if (sites_.at(write.site).atomic && is_plain_read(actor)) return doubt_read(me, write, address, bytes);
   const bool plain_pair = actor.writes && !actor.reads && me.async == 0 && write.async == 0;
   if (!plain_pair || bytes > sizeof(DoubtfulWrite::old)) return race(actor, write, true, true, address, bytes);
   const std::byte* at = actor.shared
@@ -151,10 +155,39 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
   doubtful_.push_back(doubtful);
 }
 
+// An ordinary read beside an atomic operation. Loops of compare-and-swap begin with one: then it is no race, because
+// the comparison would notice.
+void Judge::doubt_read(const Stamp& reader, const Stamp& atomic, u64 address, u64 bytes) {
+  for (u32 left = reader.lanes; left != 0; left &= left - 1)
+    doubtful_reads_.try_emplace({reader.warp, std::countr_zero(left), address}, DoubtfulRead{reader, atomic, bytes});
+}
+
+void Judge::settle_reads(const Stamp& compare, u64 address, u64 bytes) {
+  const int lane = std::countr_zero(compare.lanes);
+  doubtful_reads_.erase(doubtful_reads_.lower_bound({compare.warp, lane, address}),
+                        doubtful_reads_.lower_bound({compare.warp, lane, address + bytes}));
+}
+
+void Judge::report_doubtful_reads() {
+  for (const auto& [key, read] : doubtful_reads_) {
+    const u64 address = std::get<2>(key);
+    report(is_shared(address) ? "shared-race" : "global-race", read.reader.site, read.atomic.site,
+           [&](Finding& finding) {
+             const std::string where = names_.memory(address, read.bytes);
+             finding.message = "an ordinary read and an atomic operation are not ordered";
+             finding.help = "read with ld.relaxed, or order the two";
+             finding.places = {place(read.reader, "reads " + where), place(read.atomic, "changes " + where)};
+           });
+  }
+}
+
 void Judge::check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes) {
   if (reader.together(actor.stamp) || conflict_is_strong(reader, actor.stamp)) return;
   if (reader.async != 0 ? async_reads_ordered(actor, reader.async) : ordered(actor, reader, Known::reads)) return;
-  race(actor, reader, false, was_written, address, bytes);
+  if (sites_.at(actor.stamp.site).atomic && reader.async == 0 && !reader.strong)
+    return doubt_read(reader, actor.stamp, address, bytes);
+  const bool by_caller = !actor.shared && !is_unwritten(address);
+  race(actor, reader, false, was_written || by_caller, address, bytes);
 }
 
 void Judge::check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes) {
@@ -232,8 +265,8 @@ void Judge::settle_writes() {
     report(shared ? "shared-race" : "global-race", write.after.site, write.before.site, [&](Finding& finding) {
       finding.message = fmt::format("two stores to {} memory are not ordered", shared ? "shared" : "global");
       finding.help = "a barrier between them, or an atomic operation";
-      finding.places = {place(write.after, "writes " + memory_name(write.address, write.bytes)),
-                        place(write.before, "wrote " + memory_name(write.address, write.bytes))};
+      finding.places = {place(write.after, "writes " + names_.memory(write.address, write.bytes)),
+                        place(write.before, "wrote " + names_.memory(write.address, write.bytes))};
     });
   }
 }
@@ -319,6 +352,7 @@ void Judge::access(const Warp& warp, const Op& op, AccessKind kind, const u64* a
     actor.reads = kind != AccessKind::write;
     actor.writes = kind != AccessKind::read;
     check_range(actor, address, bytes);
+    if (site.compares && !doubtful_reads_.empty()) settle_reads(actor.stamp, address, bytes);
     if (site.strong) pass_flags(warp, site, kind, address, lane);
   }
 }

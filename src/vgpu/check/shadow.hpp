@@ -76,9 +76,15 @@ struct ShadowPage::Node<1> {
 // Bytes of one address space.
 class Shadow {
  public:
+  Shadow() = default;
+  // Of this range alone, which is found without a search.
+  Shadow(u64 address, u64 bytes)
+      : first_(address / ShadowPage::bytes), near_((bytes + ShadowPage::bytes - 1) / ShadowPage::bytes) {}
+
   // The page that holds `address`.
   ShadowPage& page(u64 address) {
     const u64 number = address / ShadowPage::bytes;
+    if (number - first_ < near_.size()) return near_[number - first_];
     if (recent_ == nullptr || number != recent_number_) {
       auto& page = pages_[number];
       if (!page) page = std::make_unique<ShadowPage>();
@@ -124,6 +130,8 @@ class Shadow {
     }
   }
 
+  u64 first_ = 0;
+  std::vector<ShadowPage> near_;
   std::unordered_map<u64, std::unique_ptr<ShadowPage>> pages_;
   u64 recent_number_ = 0;
   ShadowPage* recent_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "vgpu/isa/names.hpp"
+
 namespace wm::vgpu::check {
 namespace {
 
@@ -87,9 +89,10 @@ void classify(const ptx::Instruction& in, Site& site) {
   site.relaxed = has(in, "relaxed");
   find_registers(in, site);
   if (opcode == "ld" || opcode == "st" || opcode == "atom" || opcode == "red") {
-    const bool atomic = opcode == "atom" || opcode == "red";
-    site.strong =
-        atomic || site.relaxed || has(in, "acquire") || has(in, "release") || has(in, "volatile") || has(in, "mmio");
+    site.atomic = opcode == "atom" || opcode == "red";
+    site.compares = site.atomic && has(in, "cas");
+    site.strong = site.atomic || site.relaxed || has(in, "acquire") || has(in, "release") || has(in, "volatile") ||
+                  has(in, "mmio");
     site.acquire = has(in, "acquire") || has(in, "acq_rel");
     site.release = has(in, "release") || has(in, "acq_rel");
     site.copy = has(in, "async");
@@ -150,7 +153,13 @@ Sites::Sites(const Program& program) : program_(program) {
       site.function = &function;
       site.op = op;
       site.instruction = &function.source->instructions[function.instruction_of[op]];
-      site.first_op = op == 0 || function.instruction_of[op] != function.instruction_of[op - 1];
+      if (isa::is_name(function.ops[op])) {
+        site.first_op = false;
+        sites_.push_back(std::move(site));
+        continue;
+      }
+      site.first_op = op == 0 || function.instruction_of[op] != function.instruction_of[op - 1] ||
+                      isa::is_name(function.ops[op - 1]);
       classify(*site.instruction, site);
       site.reads_unwritten = is_arithmetic(site.instruction->opcode) &&
                              std::any_of(site.reads.begin(), site.reads.end(), [&](u32 reg) { return !written[reg]; });

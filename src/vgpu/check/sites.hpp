@@ -42,6 +42,7 @@ struct Site {
   Action action = Action::none;
   Scope scope = Scope::device;
   bool strong = false, acquire = false, release = false;  // of a memory access or a fence
+  bool atomic = false, compares = false;                  // atom, red; atom.cas
   bool relaxed = false;                                   // said in so many words
   bool aligned = false;                                   // .aligned: the whole warp executes it
   bool first_op = true;                                   // an instruction may be several ops

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/isa/names.hpp"
 #include "vgpu/isa/special.hpp"
 #include "vgpu/machine/warp.hpp"
 #include "vgpu/memory/spaces.hpp"
@@ -99,9 +100,15 @@ FunctionDecoder::FunctionDecoder(Program& program, Function& function)
 
 void FunctionDecoder::run(std::vector<std::string>& refused) {
   first_op_.resize(source_.instructions.size());
+  auto name = source_.names.begin();
   for (u32 i = 0; i < source_.instructions.size(); ++i) {
     first_op_[i] = static_cast<u32>(function_.ops.size());
     try {
+      for (; name != source_.names.end() && name->instruction == i; ++name) {
+        instruction_index_ = i;
+        instruction_ = &source_.instructions[i];
+        isa::decode_name(*this, name->text);
+      }
       decode(i);
     } catch (const Refusal& refusal) {
       const ptx::Instruction& in = source_.instructions[i];

@@ -159,11 +159,11 @@ Fields fields_at(Warp& warp, const Place& place, u32 lane) {
   return f;
 }
 
-void tell(const Warp& warp, const Op& op, u32 lane, const Place& place, MbarrierUse use) {
+void tell(const Warp& warp, const Op& op, u32 lanes, const Place& place, MbarrierUse use) {
   Observer* observer = warp.launch().observer;
   if (observer == nullptr) return;
   use.address = place.address;
-  observer->uses_mbarrier(warp, op, lane, use);
+  observer->uses_mbarrier(warp, op, lanes, use);
 }
 
 void put(Warp& warp, const Place& place, const Fields& f) {
@@ -187,14 +187,14 @@ Step init_op(Warp& warp, const Op& op, u32 active) {
     const u32 count = warp.source32(use.value)[i];
     if (count == 0 || count > mbarrier::most_arrivals)
       warp.fault(fmt::format("an mbarrier counts 1 to {} arrivals, not {}", mbarrier::most_arrivals, count), i);
-    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::init, .count = count});
+    tell(warp, op, 1u << i, place, {.kind = MbarrierUse::Kind::init, .count = count});
     put(warp, place, {0, count, count, 0, true});
   });
 }
 
 Step invalidate_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use&, const Place& place, u32 i) {
-    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::invalidate});
+    tell(warp, op, 1u << i, place, {.kind = MbarrierUse::Kind::invalidate});
     fields_at(warp, place, i);
     put(warp, place, {});
   });
@@ -210,7 +210,7 @@ void expect(Warp& warp, Fields& f, const Place& place, u32 bytes, u32 lane) {
 
 Step expect_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
-    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::expect, .bytes = warp.source32(use.value)[i]});
+    tell(warp, op, 1u << i, place, {.kind = MbarrierUse::Kind::expect, .bytes = warp.source32(use.value)[i]});
     Fields f = fields_at(warp, place, i);
     expect(warp, f, place, warp.source32(use.value)[i], i);
     mbarrier::turn(f);
@@ -220,7 +220,7 @@ Step expect_op(Warp& warp, const Op& op, u32 active) {
 
 Step complete_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
-    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::complete, .bytes = warp.source32(use.value)[i]});
+    tell(warp, op, 1u << i, place, {.kind = MbarrierUse::Kind::complete, .bytes = warp.source32(use.value)[i]});
     fields_at(warp, place, i);
     mbarrier::complete_bytes(warp.cluster(), place.address, warp.source32(use.value)[i], 0);
   });
@@ -230,7 +230,7 @@ Step arrive_op(Warp& warp, const Op& op, u32 active) {
   return each_lane(warp, op, active, [&](const Use& use, const Place& place, u32 i) {
     const u32 value = warp.source32(use.value)[i];
     const u32 count = use.bytes ? 1 : value;
-    tell(warp, op, i, place,
+    tell(warp, op, 1u << i, place,
          {.kind = MbarrierUse::Kind::arrive, .count = count, .bytes = use.bytes ? value : 0, .drop = use.drop});
     Fields f = fields_at(warp, place, i);
     const u64 before = mbarrier::pack(f);
@@ -257,25 +257,31 @@ Step wait_op(Warp& warp, const Op& op, u32 active) {
   const auto& use = op.as<Use>();
   LaneAddresses addresses;
   lane_addresses(warp, use.address, addresses);
+  const auto parity_of = [&](u32 i) {
+    return use.state ? mbarrier::unpack(warp.source64(use.value)[i]).phase : warp.source32(use.value)[i] & 1;
+  };
   u32 done = 0;
   Wait wait;
-  for_each_lane(active, [&](u32 i) {
-    const Place place = place_of(warp, use, addresses, AccessKind::read, i);
-    const u32 parity =
-        use.state ? mbarrier::unpack(warp.source64(use.value)[i]).phase : warp.source32(use.value)[i] & 1;
+  // Lanes mostly ask the same of the same barrier: once for all of them.
+  for (u32 left = active; left != 0;) {
+    const u32 first = static_cast<u32>(std::countr_zero(left)), parity = parity_of(first);
+    const u32 same =
+        left & ballot_of([&](u32 i) { return addresses[i] == addresses[first] && parity_of(i) == parity; });
+    left &= ~same;
+    const Place place = place_of(warp, use, addresses, AccessKind::read, first);
     u64 word;
     std::memcpy(&word, place.bytes, 8);
     const bool over = mbarrier::unpack(word).phase != parity;
-    tell(warp, op, i, place, {.kind = MbarrierUse::Kind::wait, .parity = parity, .done = over});
-    fields_at(warp, place, i);
+    tell(warp, op, same, place, {.kind = MbarrierUse::Kind::wait, .parity = parity, .done = over});
+    fields_at(warp, place, first);
     if (over) {
-      done |= 1u << i;
+      done |= same;
     } else if (wait.kind == WaitKind::none) {
       wait.kind = WaitKind::mbarrier;
       wait.address = place.address;
       wait.parity = static_cast<u8>(parity);
     }
-  });
+  }
   if (done != active && !warp.gave_up) {
     const Cluster& cluster = warp.cluster();
     wait.may_give_up = true;

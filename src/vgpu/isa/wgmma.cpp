@@ -58,7 +58,7 @@ void form_product(Warp& warp, Warpgroup& group) {
   MatrixProduct::Issues issues;
   for (u32 w = 0; w < warps_per_group; ++w) {
     issues[w] = group.issued[w].front();
-    group.issued[w].pop_front();
+    group.issued[w].erase(group.issued[w].begin());
   }
   for (u32 w = 1; w < warps_per_group; ++w) {
     if (issues[w].op != issues[0].op) warp.fault("the warps of a warpgroup execute different wgmma instructions");

@@ -2,51 +2,54 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "vgpu/machine/op.hpp"
 
 namespace wm::vgpu {
 
-// The groups of one thread (or of one warp, for wgmma). The last element is the group that is still open.
+// The groups of one thread (or of one warp, for wgmma): those that are committed, oldest first, and the open one.
 class GroupQueue {
  public:
   // The open group's number, for the operation to give back when it is done.
   u64 add() {
-    ++groups_.back().pending;
-    ++groups_.back().reading;
-    return first_ + groups_.size() - 1;
+    ++open_.pending;
+    ++open_.reading;
+    return first_ + committed_.size();
   }
   void commit() {
-    groups_.push_back({});
+    committed_.push_back(std::exchange(open_, {}));
     drop_done();
   }
-  void source_read(u64 group) { --groups_[group - first_].reading; }
+  void source_read(u64 group) { --at(group).reading; }
   void done(u64 group) {
-    --groups_[group - first_].pending;
+    --at(group).pending;
     drop_done();
   }
   // Committed groups that are not done, counted from the oldest such one.
-  u64 pending() const { return groups_.size() - 1; }
+  u64 pending() const { return committed_.size(); }
   // The same for groups whose sources have not been read in full.
   u64 reading() const {
     u64 oldest = 0;
-    while (oldest + 1 < groups_.size() && groups_[oldest].reading == 0) ++oldest;
-    return groups_.size() - 1 - oldest;
+    while (oldest < committed_.size() && committed_[oldest].reading == 0) ++oldest;
+    return committed_.size() - oldest;
   }
 
  private:
   struct Group {
     u32 pending = 0, reading = 0;
   };
+  Group& at(u64 group) { return group - first_ < committed_.size() ? committed_[group - first_] : open_; }
   void drop_done() {
-    while (groups_.size() > 1 && groups_.front().pending == 0) {
-      groups_.pop_front();
-      ++first_;
-    }
+    u64 done = 0;
+    while (done < committed_.size() && committed_[done].pending == 0) ++done;
+    committed_.erase(committed_.begin(), committed_.begin() + static_cast<std::ptrdiff_t>(done));
+    first_ += done;
   }
-  std::deque<Group> groups_{Group{}};
+  std::vector<Group> committed_;  // a handful
+  Group open_;
   u64 first_ = 0;
 };
 

@@ -68,6 +68,7 @@ void Machine::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
   state_->memory.note_written(address);
 }
 
+void Machine::name(std::uint64_t address, std::string name) { state_->memory.name(address, std::move(name)); }
 void Machine::forget(std::uint64_t address) { state_->memory.forget(address); }
 
 std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name) {

@@ -2,6 +2,7 @@
 // plain run has no observer and pays a branch where it would be told.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "vgpu/machine/footprint.hpp"
@@ -73,7 +74,8 @@ class Observer {
   virtual void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) = 0;
   virtual void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) = 0;
 
-  virtual void uses_mbarrier(const Warp& warp, const Op& op, u32 lane, const MbarrierUse& use) = 0;
+  // One lane's use; a wait may be several lanes'.
+  virtual void uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const MbarrierUse& use) = 0;
 
   // The numbers given here come back when bytes or arrivals reach a barrier.
   virtual u64 copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) = 0;
@@ -82,6 +84,10 @@ class Observer {
   virtual void arrival_arrives(const Cluster& cluster, u64 barrier, u64 arrival) = 0;
 
   virtual void multiply_issued(const Warp& warp, const Op& op, const MatrixReads& issue) = 0;
+
+  // What the kernel calls its warps and its shared memory.
+  virtual void role_named(const Warp& warp, u32 lanes, const std::string& role) = 0;
+  virtual void shared_named(const Warp& warp, const std::string& name, u64 address, u32 bytes, u32 count) = 0;
 
   // Device memory that nobody has written: when the run starts, and of the kernel's malloc.
   virtual void unwritten(const MemoryRange& range) = 0;

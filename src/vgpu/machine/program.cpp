@@ -163,6 +163,17 @@ void Program::place_shared() {
   }
 }
 
+std::vector<std::pair<const ptx::Variable*, u32>> Program::shared_variables(const Function& kernel) const {
+  std::vector<std::pair<const ptx::Variable*, u32>> found;
+  for (const ptx::Variable& v : kernel.source->variables)
+    if (const auto at = local_shared_offset_.find(&v); at != local_shared_offset_.end())
+      found.emplace_back(&v, at->second);
+  for (u32 i = 0; i < module_.variables.size(); ++i)
+    if (module_.variables[i].space == ptx::Space::shared && !module_.variables[i].dynamic)
+      found.emplace_back(&module_.variables[i], static_cast<u32>(variable_address_[i]));
+  return found;
+}
+
 u64 Program::address_of(const std::string& symbol, bool generic) const {
   if (const auto v = variable_index_.find(symbol); v != variable_index_.end()) {
     const bool shared = module_.variables[v->second].space == ptx::Space::shared;

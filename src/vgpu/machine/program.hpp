@@ -70,6 +70,9 @@ class Program {
   const u32* constants32() const { return constants32_.data(); }
   const u64* constants64() const { return constants64_.data(); }
 
+  // The static shared variables that a kernel may touch, with their offsets.
+  std::vector<std::pair<const ptx::Variable*, u32>> shared_variables(const Function& kernel) const;
+
   // "gemm.cu:12 (module.ptx:340) `ld.global.f32`": an instruction for people.
   std::string place_of(const Function& function, u32 pc) const;
 

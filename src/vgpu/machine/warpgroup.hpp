@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -26,7 +25,7 @@ struct MatrixIssue {
 class MatrixProduct;
 
 struct Warpgroup {
-  std::array<std::deque<MatrixIssue>, warps_per_group> issued;  // not yet met by the other warps' issues
+  std::array<std::vector<MatrixIssue>, warps_per_group> issued;  // not yet met by the other warps' issues
   MatrixProduct* open = nullptr;  // the last product, while it has not begun and may take in another step
 };
 

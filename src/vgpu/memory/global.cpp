@@ -16,7 +16,7 @@ constexpr u64 granule = 512;              // alignment of an allocation, and the
 constexpr std::size_t remembered = 4096;  // freed allocations that messages still know
 
 std::string describe(const Allocation& a) {
-  const std::string what = a.name.empty() ? "an allocation" : fmt::format("variable `{}`", a.name);
+  const std::string what = a.name.empty() ? "an allocation" : fmt::format("`{}`", a.name);
   return fmt::format("{} of {} bytes at {:#x}", what, a.bytes, a.address);
 }
 }  // namespace
@@ -116,6 +116,17 @@ std::string Memory::explain(u64 address, u64 bytes) const {
   if (above != live_.end() && above->address - address <= above->bytes + 65536)
     return fmt::format("{} are {} bytes before {}", range, above->address - address, describe(*above));
   return fmt::format("{} lie in no allocation ({} are live)", range, live_.size());
+}
+
+Memory::Named Memory::named(u64 address) const {
+  std::shared_lock lock(mutex_);
+  const Allocation* a = locate(address);
+  return a != nullptr && a->holds(address, 1) ? Named{a->name, address - a->address} : Named{};
+}
+
+void Memory::name(u64 address, std::string name) {
+  std::unique_lock lock(mutex_);
+  if (const Allocation* a = locate(address)) const_cast<Allocation*>(a)->name = std::move(name);
 }
 
 bool Memory::was_freed(u64 address) const {

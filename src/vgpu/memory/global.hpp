@@ -26,7 +26,7 @@ struct Region {
 };
 
 struct Allocation : Region {
-  std::string name;       // of a module's variable; empty for the caller's memory
+  std::string name;       // of a module's variable, or what the caller calls it
   bool unwritten = true;  // by the caller, and by any kernel that has ended
 };
 
@@ -48,6 +48,14 @@ class Memory {
   std::byte* at(u64 address, u64 bytes, const char* what) const;
   // Why an access is wrong: "8 bytes at 0x... are 4 bytes past the end of ...".
   std::string explain(u64 address, u64 bytes) const;
+
+  // The name of the allocation that holds an address, and the bytes before it there.
+  struct Named {
+    std::string name;
+    u64 offset = 0;
+  };
+  Named named(u64 address) const;
+  void name(u64 address, std::string name);
 
   // Whether the address lies in memory that was freed.
   bool was_freed(u64 address) const;

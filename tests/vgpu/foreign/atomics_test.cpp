@@ -73,6 +73,7 @@ TEST_P(Atomics, CompareAndSwapOf16Bits) {
 }
 
 TEST_P(Atomics, BlockAndSystemScope) {
+  known_finding = "global-race";  // blocks meet in one cell with atomics of block scope
   const Buffer cells = zeros<int>(3);
   run(kernel("atomics", "scoped"), {.grid = {4}, .block = {50}}, cells);
   EXPECT_EQ(cells.download<int>(), (std::vector<int>{200, 49, 400}));

@@ -67,6 +67,7 @@ TEST_P(Blocks, Histogram) {
 }
 
 TEST_P(Blocks, MergeSortAndScanOfAWarp) {
+  known_finding = "uninitialised-read";  // CUB's merge reads one key beyond the last and does not use it
   auto in = whole_numbers<int>(128, -1000, 1000);
   const Buffer input = buffer(in), sorted = zeros<int>(128), sums = zeros<long long>(64);
   run(kernel("blocks", "warp_primitives"), {.grid = {1}, .block = {64}}, input, sorted, sums);

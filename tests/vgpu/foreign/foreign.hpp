@@ -25,9 +25,14 @@ class Foreign : public testing::TestWithParam<std::tuple<std::string, vgpu::Mode
  protected:
   Foreign() {
     const vgpu::Mode mode = std::get<1>(GetParam());
-    vgpu::set_run_options(device, {.mode = mode, .seed = 7, .deterministic = mode != vgpu::Mode::friendly});
+    vgpu::RunOptions options;
+    options.mode = mode;
+    options.seed = 7;
+    options.check = true;
+    vgpu::set_run_options(device, options);
   }
 
+  std::string known_finding;  // that is true of the program
   const std::string architecture = std::get<0>(GetParam());
   Device device = Device::open("virtual:" + architecture);
 
@@ -47,6 +52,11 @@ class Foreign : public testing::TestWithParam<std::tuple<std::string, vgpu::Mode
     const Stream stream(device);
     launch(stream, kernel, config, arguments...);
     stream.synchronize();
+    // Nor does the judge find anything in them.
+    const vgpu::RunReport report = vgpu::last_run(device);
+    if (!report.check) return;
+    for (const vgpu::Finding& finding : report.check->findings)
+      EXPECT_TRUE(finding.severity == vgpu::Severity::advice || finding.name == known_finding) << finding.text();
   }
 
   template <typename T>

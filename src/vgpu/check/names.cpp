@@ -1,0 +1,77 @@
+// Finding the name of an address.
+#include "vgpu/check/names.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include "vgpu/memory/spaces.hpp"
+
+namespace wm::vgpu::check {
+namespace {
+
+// A static variable of a kernel as its author wrote it: `_ZZ6kernelE4tile` is tile.
+std::string plain_name(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  const std::string name = status == 0 ? demangled.get() : symbol;
+  const auto colons = name.rfind("::");
+  return colons == name.npos ? name : name.substr(colons + 2);
+}
+
+std::string bytes_from(const std::string& name, u64 offset, u64 bytes) {
+  return bytes == 1 ? fmt::format("{} byte {}", name, offset)
+                    : fmt::format("{} bytes {} to {}", name, offset, offset + bytes - 1);
+}
+
+}  // namespace
+
+Names::Names(const Run& run) : run_(run) {
+  for (const auto& [variable, offset] : run.program.shared_variables(run.entry))
+    arrays_.push_back({plain_name(variable->name), offset, variable->bytes, 0});
+}
+
+void Names::name_shared(const std::string& name, u32 offset, u32 element_bytes, u32 count) {
+  std::erase_if(arrays_, [&](const Array& array) { return array.name == name; });
+  arrays_.insert(arrays_.begin(), {name, offset, u64{element_bytes} * count, element_bytes});
+}
+
+const Names::Array* Names::find(u64 offset) const {
+  const auto found = std::find_if(arrays_.begin(), arrays_.end(),
+                                  [&](const Array& array) { return offset - array.offset < array.bytes; });
+  return found == arrays_.end() ? nullptr : &*found;
+}
+
+std::string Names::memory(u64 generic, u64 bytes) const {
+  if (!is_shared(generic)) {
+    const auto [name, offset] = run_.memory.named(generic);
+    if (!name.empty()) return bytes_from(fmt::format("global `{}`", name), offset, bytes);
+    return bytes == 1 ? fmt::format("global byte {:#x}", generic)
+                      : fmt::format("global bytes {:#x} to {:#x}", generic, generic + bytes - 1);
+  }
+  const u64 offset = generic & shared_offset_mask;
+  const Array* const array = find(offset);
+  if (array == nullptr)
+    return bytes == 1 ? fmt::format("shared byte {:#x}", offset)
+                      : fmt::format("shared bytes {:#x} to {:#x}", offset, offset + bytes - 1);
+  const u64 within = offset - array->offset;
+  if (array->element_bytes == 0 || array->element_bytes == array->bytes)
+    return bytes_from(fmt::format("shared `{}`", array->name), within, bytes);
+  return bytes_from(fmt::format("shared `{}[{}]`", array->name, within / array->element_bytes),
+                    within % array->element_bytes, bytes);
+}
+
+std::string Names::mbarrier(u64 shared_address) const {
+  constexpr u64 size = 8;
+  const u64 offset = shared_address & shared_offset_mask;
+  const Array* const array = find(offset);
+  if (array == nullptr) return fmt::format("the mbarrier at {:#x}", offset);
+  if (array->bytes == size) return fmt::format("the mbarrier `{}`", array->name);
+  return fmt::format("the mbarrier `{}[{}]`", array->name, (offset - array->offset) / size);
+}
+
+}  // namespace wm::vgpu::check

@@ -1,0 +1,36 @@
+// The schedules that the judge's tests run under: the friendly one, which has no dice, and 20 seeds of the others.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "warpmill/check.hpp"
+#include "warpmill/virtual.hpp"
+
+namespace wm::judge {
+
+struct Schedule {
+  vgpu::Mode mode;
+  std::uint64_t seed;
+  std::string name() const {
+    constexpr const char* names[] = {"friendly", "random", "adversarial"};
+    return std::string(names[static_cast<int>(mode)]) + " seed " + std::to_string(seed);
+  }
+};
+
+inline std::vector<Schedule> all_schedules() {
+  std::vector<Schedule> schedules = {{vgpu::Mode::friendly, 0}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    schedules.push_back({vgpu::Mode::random, seed});
+    schedules.push_back({vgpu::Mode::adversarial, seed});
+  }
+  return schedules;
+}
+
+inline std::string text_of(const vgpu::CheckReport& report) {
+  std::string text;
+  for (const vgpu::Finding& finding : report.findings) text += finding.text();
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace wm::judge
