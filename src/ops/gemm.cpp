@@ -124,7 +124,7 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
 }
 
 TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& plan, int columns) {
-  if (plan.kind.store_by_threads || !plan.wgmma()) return {};
+  if (plan.kind.store_by_threads() || !plan.wgmma()) return {};
   if (plan.kind.d_columns)
     return map_lines(device, "d", p.kind.d, p.d, p.d.column_stride, p.n, p.m, p.batch, columns, 64);
   return map_lines(device, "d", p.kind.d, p.d, p.d.row_stride, p.m, p.n, p.batch, 64, columns);
@@ -224,7 +224,7 @@ std::string GemmResult::path() const {
   GemmKind kind = plan.exchange ? plan.kind.transposed() : plan.kind;  // in the caller's words
   const std::string a = producer(kind.a_producer, kind.a_major), b = producer(kind.b_producer, kind.b_major);
   return fmt::format("{}{}", a == b ? a : fmt::format("a: {}; b: {}", a, b),
-                     kind.store_by_threads ? "; d: stored by threads" : "");
+                     plan.kind.store_by_threads() ? "; d: stored by threads" : "");
 }
 
 GemmResult gemm(const Stream& stream, const GemmRequest& request) {

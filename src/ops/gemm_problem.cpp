@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -62,12 +64,13 @@ struct Operand {
   std::int64_t rows, columns, batch;
   int bytes;  // an element
 
-  // What the copy engine asks of rows with `stride` elements from one to the next.
-  bool engine_reads(std::int64_t stride, std::int64_t contiguous_size) const {
+  // What the copy engine asks of `lines` lines with `stride` elements from one to the next: multiples of 16 bytes, and
+  // no line twice.
+  bool engine_takes(std::int64_t stride, std::int64_t lines) const {
+    constexpr std::int64_t limit = std::int64_t{1} << 40;
     const std::int64_t pitch = stride * bytes, apart = matrix.matrix_stride * bytes;
-    // A stride of 0 over several rows is no place for the engine.
-    return matrix.address % 16 == 0 && (pitch > 0 || std::min(rows, columns) <= 1) && pitch % 16 == 0 && apart % 16 == 0 && pitch < (std::int64_t{1} << 40) &&
-           apart < (std::int64_t{1} << 40) && contiguous_size > 0 && rows > 0;
+    return matrix.address % 16 == 0 && pitch % 16 == 0 && apart % 16 == 0 && pitch < limit && apart < limit &&
+           (pitch > 0 || lines == 1) && rows > 0 && columns > 0;
   }
   // The largest copy that every line starts at a multiple of, `stride` elements from one to the next.
   Producer copies(std::int64_t stride) const {
@@ -87,17 +90,20 @@ struct Arrival {
   Producer by_threads = Producer::elements;
 };
 
+// Where one dimension has a single element both major-nesses fit; the one that the engine can read is taken.
 Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
   const bool engine = instruction == TensorInstruction::wgmma;
+  const bool along_k = contiguous(x.matrix.column_stride, x.columns), along_mn = contiguous(x.matrix.row_stride, x.rows);
   Arrival arrival;
-  if (contiguous(x.matrix.column_stride, x.columns)) {
-    arrival.by_engine = engine && x.engine_reads(x.matrix.row_stride, x.columns);
+  if (along_k) {
+    arrival.by_engine = engine && x.engine_takes(x.matrix.row_stride, x.rows);
     arrival.by_threads = x.copies(x.matrix.row_stride);
-  } else if (contiguous(x.matrix.row_stride, x.rows)) {
-    arrival.major = Major::mn;
+  }
+  const bool spans = engine && along_mn && x.bytes == 2 && x.engine_takes(x.matrix.column_stride, x.columns);
+  if (!arrival.by_engine && (spans || (along_mn && !along_k))) {
     // ldmatrix and wgmma turn 16-bit elements; only for wgmma do threads always bring them turned.
-    arrival.by_engine = engine && x.bytes == 2 && x.engine_reads(x.matrix.column_stride, x.rows);
-    if (!engine && x.bytes == 2) arrival.by_threads = x.copies(x.matrix.column_stride);
+    const bool copied = !engine && x.bytes == 2;
+    arrival = {Major::mn, spans, copied ? x.copies(x.matrix.column_stride) : Producer::elements};
   }
   return arrival;
 }
@@ -118,6 +124,20 @@ bool overlap(const View& d, const View& x) {
   const std::uint64_t apart = (pitch + d.address % pitch - x.address % pitch) % pitch;  // from x's column 0 to d's
   return apart < static_cast<std::uint64_t>(x.shape[x_along]) * size_of(x.dtype) ||
          apart + static_cast<std::uint64_t>(d.shape[along]) * size_of(d.dtype) > pitch;
+}
+
+// Whether two elements may share an address: each dimension must step over all that lies within the closer ones.
+bool overlaps_itself(const View& view) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride, size
+  for (std::size_t i = 0; i < view.shape.size(); ++i)
+    if (view.shape[i] > 1) steps.emplace_back(view.strides[i], view.shape[i]);
+  std::sort(steps.begin(), steps.end());
+  std::int64_t reach = 0;  // of the closer dimensions' last element
+  for (const auto& [stride, size] : steps) {
+    if (stride <= reach) return view.elements() > 0;
+    reach += (size - 1) * stride;
+  }
+  return false;
 }
 
 Vector vector_of(const View& view, std::string_view name, std::int64_t size, bool one_for_all,
@@ -238,21 +258,15 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
     kind.b_producer = p.k == 0 ? Producer::elements : of_b.by_threads;
   }
 
-  const auto broken = [&](std::int64_t inner, std::int64_t outer, std::int64_t inner_size) {
-    return outer != 0 && outer < (inner_size - 1) * inner + 1;
-  };
   const bool rows = contiguous(p.d.column_stride, p.n), columns = !rows && contiguous(p.d.row_stride, p.m);
-  if ((p.m > 1 && p.d.row_stride == 0) || (p.n > 1 && p.d.column_stride == 0) ||
-      (p.batch > 1 && p.d.matrix_stride == 0) ||
-      (p.d.row_stride >= p.d.column_stride ? broken(p.d.column_stride, p.d.row_stride, p.n)
-                                           : broken(p.d.row_stride, p.d.column_stride, p.m)))
+  if (overlaps_itself(d))
     refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
   kind.d_columns = columns;
   const Operand out{"d", p.d, p.m, p.n, p.batch, static_cast<int>(size_of(d.dtype))};
   const std::int64_t inner = columns ? p.m : p.n;
   // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
-  kind.store_by_threads = !(rows || columns) || (columns && out.bytes != 2) || inner * out.bytes % 16 != 0 ||
-                          !out.engine_reads(columns ? p.d.column_stride : p.d.row_stride, inner);
+  kind.d_scattered = !(rows || columns) || inner * out.bytes % 16 != 0 ||
+                     !out.engine_takes(columns ? p.d.column_stride : p.d.row_stride, columns ? p.n : p.m);
 
   if (overlap(d, a) || overlap(d, b)) refuse("d overlaps a or b; the product cannot be made in place");
   add_epilogue(p, request.epilogue, d, stream);

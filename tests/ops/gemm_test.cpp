@@ -1,224 +1,309 @@
-// The GEMM call. Built twice: on a virtual device with few multiprocessors, so that small products already take several
-// waves, and (gpu_gemm) on the chip with more shapes.
-#include "warpmill/gemm.hpp"
-
+// The GEMM call, part by part: types, layouts, epilogues, plans, sizes. Every element is compared with float64.
+#include <array>
 #include <cmath>
-#include <cstring>
-#include <random>
+#include <thread>
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
 
-#include "warpmill/error.hpp"
+#include "ops/gemm_fixture.hpp"
+#include "plan/gemm_plan_text.hpp"
 
-using namespace wm;
+namespace wm::test {
+
+using enum DType;
 
 namespace {
 
-Device test_device() { return Device::open(GEMM_TEST_DEVICE); }
-constexpr int random_shapes = GEMM_TEST_SHAPES;
+// Several tiles and tails of most plans; k ends inside a stage. The copy engine can address all of it.
+GemmCase ordinary() { return {.m = 208, .n = 144, .k = 240}; }
 
-constexpr std::uint16_t poison = 0x7fa5;  // a NaN no product gives
-
-// A product with padded rows: what lies behind each row of D must stay as it was.
-struct Problem {
-  std::int64_t m, n, k;
-  std::int64_t a_stride, b_stride, d_stride;
-  std::vector<bf16> a, b;
-  Problem(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed, std::int64_t padding = 0)
-      : m(m), n(n), k(k), a_stride(padded(k, padding)), b_stride(padded(k, padding)), d_stride(padded(n, padding)) {
-    std::mt19937_64 random(seed);
-    std::normal_distribution<float> normal;
-    for (auto* operand : {&a, &b}) {
-      operand->resize(static_cast<std::size_t>((operand == &a ? m : n) * a_stride));
-      for (bf16& value : *operand) value = bf16(normal(random));
-    }
-  }
-  static std::int64_t padded(std::int64_t size, std::int64_t padding) { return (size + 7) / 8 * 8 + padding; }
-};
-
-struct OnDevice {
-  Buffer a, b, d;
-  OnDevice(const Device& device, const Problem& p)
-      : a(Buffer::of<bf16>(device, p.a)),
-        b(Buffer::of<bf16>(device, p.b)),
-        d(device, static_cast<std::size_t>(p.m * p.d_stride) * 2) {
-    clear(p);
-  }
-  void clear(const Problem& p) {
-    std::vector<std::uint16_t> filled(static_cast<std::size_t>(p.m * p.d_stride), poison);
-    d.upload(std::as_bytes(std::span(filled)));
-  }
-  GemmRequest request(const Problem& p, std::optional<GemmPlan> plan = {}) const {
-    return {.a = a.view<bf16>({p.m, p.k}, {p.a_stride, 1}),
-            .b = b.view<bf16>({p.k, p.n}, {1, p.b_stride}),
-            .d = d.view<bf16>({p.m, p.n}, {p.d_stride, 1}),
-            .plan = plan};
-  }
-};
-
-// Every element against float64, within rounding to bf16 and fp32 sums; every byte beside D untouched.
-void expect_product(const Problem& p, const std::vector<bf16>& d) {
-  int wrong = 0;
-  for (std::int64_t i = 0; i < p.m && wrong < 5; ++i) {
-    for (std::int64_t j = 0; j < p.n && wrong < 5; ++j) {
-      double sum = 0, magnitude = 0;
-      for (std::int64_t k = 0; k < p.k; ++k) {
-        const double product = double(float(p.a[i * p.a_stride + k])) * double(float(p.b[j * p.b_stride + k]));
-        sum += product;
-        magnitude += std::fabs(product);
-      }
-      const double got = float(d[i * p.d_stride + j]);
-      if (!(std::fabs(got - sum) <= std::fabs(sum) / 256 + magnitude * 0x1p-20)) {
-        ADD_FAILURE() << p.m << "x" << p.n << "x" << p.k << " at (" << i << ", " << j << "): " << got << " instead of "
-                      << sum;
-        ++wrong;
-      }
-    }
-    for (std::int64_t j = p.n; j < p.d_stride; ++j)
-      if (d[i * p.d_stride + j].bits != poison) {
-        ADD_FAILURE() << p.m << "x" << p.n << "x" << p.k << ": row " << i << " was written past its end, at " << j;
-        ++wrong;
-        break;
-      }
-  }
-}
-
-void check(const Device& device, const Problem& p, std::optional<GemmPlan> plan = {}) {
-  const Stream stream(device);
-  const OnDevice on(device, p);
-  gemm(stream, on.request(p, plan));
-  stream.synchronize();
-  expect_product(p, on.d.download<bf16>());
-}
-
-std::string refusal(const Stream& stream, const GemmRequest& request) {
-  try {
-    gemm(stream, request);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+GemmCase of_types(DType a, DType b, DType d) {
+  GemmCase c = ordinary();
+  c.a = a, c.b = b, c.d = d;
+  if (a == i8 && d != i32) c.epilogue.alpha = 0x1p-9f;  // f16 would overflow
+  return c;
 }
 
 }  // namespace
 
-TEST(Gemm, IsRightOnShapesWithSeveralTilesWavesAndTails) {
-  const Device device = test_device();
-  std::mt19937 random(11);
-  const auto size = [&](int most) { return std::int64_t(1 + random() % most); };
-  for (int i = 0; i < random_shapes; ++i) {
-    const Problem p(size(700), size(700), size(300), 100 + i, i % 3 == 0 ? 8 * (random() % 3) : 0);
-    check(device, p);
-  }
+TEST_F(Gemm, IsRightForEveryPairOfOperandTypesAndEveryOutput) {
+  for (const DType type : {bf16, f16, f32, i8})
+    for (const DType d : {bf16, f16, f32, e4m3}) check(stream, of_types(type, type, d));
+  check(stream, of_types(tf32, tf32, f32));
+  check(stream, of_types(i8, i8, i32));
+  for (const DType a : {e4m3, e5m2})
+    for (const DType b : {e4m3, e5m2}) check(stream, of_types(a, b, bf16));
+  for (const DType d : {f16, f32, e4m3}) check(stream, of_types(e4m3, e4m3, d));
 }
 
-TEST(Gemm, IsRightWithEachKindOfPlan) {
-  const Device device = test_device();
-  for (const GemmPlan& plan : {GemmPlan{.tile = {128, 256}, .stages = 4, .cluster = {2, 1}},
-                               GemmPlan{.tile = {128, 224}, .stages = 4, .cluster = {1, 2}},
-                               GemmPlan{.tile = {256, 128}, .stages = 4, .cluster = {2, 1}},
-                               GemmPlan{.tile = {128, 112}, .stages = 3, .cluster = {2, 1}},
-                               GemmPlan{.tile = {128, 32}, .stages = 8, .cluster = {1, 1}},
-                               GemmPlan{.tile = {128, 64}, .stages = 2, .cluster = {2, 2}}})
-    check(device, Problem(515, 531, 200, 5), plan);
+TEST_F(Gemm, TakesOperandsInEitherMajorness) {
+  for (const DType type : {bf16, f32, i8, e4m3})
+    for (const auto& [a_columns, b_columns] : {std::array{false, false}, {true, true}, {true, false}}) {
+      GemmCase c = of_types(type, type, type == i8 ? i32 : bf16);
+      c.a_layout.columns = a_columns;
+      c.b_layout.columns = b_columns;
+      const std::string path = check(stream, c).path();
+      if (type == bf16) {
+        EXPECT_EQ(path, "copy engine");
+      } else {  // only 16-bit types are read by wgmma as they lie
+        const std::string a = a_columns ? "threads, transposing" : "threads, 16-byte copies";
+        const std::string b = b_columns ? "threads, 16-byte copies" : "threads, transposing";
+        EXPECT_EQ(path, a == b ? a : fmt::format("a: {}; b: {}", a, b));
+      }
+    }
 }
 
-TEST(Gemm, IsRightOverSeveralWavesOfTheWholeDevice) {
-  const Device device = test_device();
-  for (const auto& [m, n, k, tile_n] : std::vector<std::array<std::int64_t, 4>>{GEMM_TEST_WAVES})
-    check(device, Problem(m, n, k, 21, 8), GemmPlan{.tile = {128, int(tile_n)}}.with_most_stages());
+TEST_F(Gemm, StoresEveryLayoutOfD) {
+  for (const DType d : {bf16, f32, e4m3})
+    for (const Layout& layout : {Layout{.padding = 16}, Layout{.columns = true, .padding = 16}, Layout{.step = 3},
+                                 Layout{.columns = true, .padding = 1, .step = 2, .offset = 1}})
+      for (const char* plan : {"128x80 s3", "64x80 s3 g1 exchange"}) {
+        GemmCase c = ordinary();
+        c.d = d;
+        c.d_layout = layout;
+        c.plan = plan;
+        const std::string path = check(stream, c).path();
+        const bool columns = layout.columns != (c.plan.find("exchange") != c.plan.npos);  // as the kernel sees them
+        const bool by_engine = layout.step == 1 && !(columns && d != bf16);
+        EXPECT_EQ(path, by_engine ? "copy engine" : "copy engine; d: stored by threads") << describe(c);
+      }
 }
 
-TEST(Gemm, HandlesOnesAndZeros) {
-  const Device device = test_device();
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
-                                {1, 300, 70},
-                                {300, 1, 70},
-                                {5, 9, 1},
-                                {64, 8, 0},
-                                {0, 8, 8},
-                                {8, 0, 8}}) {
-    const Stream stream(device);
-    const Problem p(m, n, k, 3, 8 * (m % 3));
-    const OnDevice on(device, p);
-    gemm(stream, on.request(p));
-    stream.synchronize();
-    expect_product(p, on.d.download<bf16>());
-  }
-}
-
-TEST(Gemm, TakesOperandsThatLieSideBySideInOneBuffer) {
-  const Device device = test_device();
-  const Stream stream(device);
-  const Problem p(64, 64, 64, 4, 64);  // rows of 128 elements: A is the first half of them, D goes into the second
-  const OnDevice on(device, p);
-  const Buffer both = Buffer::of<bf16>(device, p.a);
-  GemmRequest request = on.request(p);
-  request.a = both.view<bf16>({64, 64}, {128, 1});
-  request.d = View(device, both.address() + 128, DType::bf16, {64, 64}, {128, 1});
-  gemm(stream, request);
-  stream.synchronize();
-  const std::vector<bf16> result = both.download<bf16>();
-  std::vector<bf16> d(64 * 128, bf16::from_bits(poison));
-  for (int i = 0; i < 64; ++i) std::copy_n(&result[i * 128 + 64], 64, &d[i * 128]);
-  expect_product(p, d);
-  request.d = View(device, both.address() + 64, DType::bf16, {64, 64}, {128, 1});
-  EXPECT_NE(refusal(stream, request).find("overlaps"), std::string::npos);
-}
-
-TEST(Gemm, GivesTheSameBitsEveryTime) {
-  const Device device = test_device();
-  const Stream stream(device);
-  const Problem p(300, 270, 150, 9);
-  OnDevice on(device, p);
-  std::vector<bf16> first;
-  for (int run = 0; run < 20; ++run) {
-    on.clear(p);
-    gemm(stream, on.request(p));
-    stream.synchronize();
-    const auto result = on.d.download<bf16>();
-    if (run == 0)
-      first = result;
-    else
-      ASSERT_EQ(0, std::memcmp(first.data(), result.data(), result.size() * sizeof(bf16))) << "run " << run;
-  }
-}
-
-TEST(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
-  const Device device = test_device();
-  const Stream stream(device);
-  const Problem p(64, 64, 64, 1);
-  const OnDevice on(device, p);
-  const GemmRequest good = on.request(p);
-  const auto expect = [&](const GemmRequest& request, const char* words) {
-    EXPECT_NE(refusal(stream, request).find(words), std::string::npos) << refusal(stream, request);
+TEST_F(Gemm, MultipliesBatches) {
+  const auto batched = [&](Layout a, Layout b, Layout d, const char* plan = "") {
+    GemmCase c{.m = 100, .n = 72, .k = 136, .batch = 5, .a_layout = a, .b_layout = b, .d_layout = d};
+    c.plan = plan;
+    check(stream, c);
+    c.epilogue.beta = 0.5f;
+    check(stream, c);
   };
-  GemmRequest bad = good;
-  bad.a = on.a.view<f16>({64, 64});
-  expect(bad, "a holds f16");
-  bad = good;
-  bad.b = on.b.view<bf16>({32, 64}, {1, 32});
-  expect(bad, "shapes do not fit");
-  bad = good;
-  bad.b = on.b.view<bf16>({64, 64});
-  expect(bad, "b is not contiguous along k");
-  bad = good;
-  bad.a = on.a.view<bf16>({64, 64}, {1, 64});
-  expect(bad, "a is not contiguous along k");
-  bad = good;
-  bad.d = on.a.view<bf16>({64, 64});
-  expect(bad, "overlaps");
-  bad = good;
-  bad.d = on.d.view<bf16>({64, 64}, {32, 1});
-  expect(bad, "d's rows overlap");
-  bad = good;
-  bad.a = on.a.view<bf16>({4, 4, 4});
-  expect(bad, "3 dimensions");
-  bad = good;
-  bad.plan = GemmPlan{.tile = {128, 256}, .stages = 9};
-  expect(bad, "shared memory");
-  bad = good;
-  bad.a = View(device, on.a.address() + 2, DType::bf16, {60, 64});
-  bad.d = on.d.view<bf16>({60, 64});
-  expect(bad, "a: tensor map refused");
+  batched({}, {.columns = true}, {});
+  batched({.repeated = true}, {.columns = true}, {});
+  batched({}, {.columns = true, .repeated = true}, {.columns = true, .padding = 4});
+  batched({.repeated = true}, {.columns = true, .repeated = true}, {});
+  batched({.batch_padding = 24}, {.columns = true, .padding = 8, .batch_padding = 8}, {.batch_padding = 40});
+  batched({.batch_padding = 1}, {.columns = true, .batch_padding = 2}, {.batch_padding = 3});
+  batched({}, {.columns = true}, {}, "128x64 s3 split");
+  batched({.repeated = true}, {.columns = true}, {}, "64x64 s3 c1x2 pingpong");
 }
+
+TEST_F(Gemm, AppliesTheEpilogue) {
+  const auto with = [&](const EpilogueCase& epilogue, DType type = bf16, DType d = bf16,
+                        const char* plan = "128x48 s3") {
+    GemmCase c = of_types(type, type, d);
+    c.epilogue = epilogue;
+    c.plan = plan;
+    check(stream, c);
+  };
+  with({.alpha = -0.75f});
+  with({.alpha = 0});
+  with({.alpha = 2, .beta = -0.5f});
+  with({.beta = 1, .in_place = true});
+  with({.beta = 2, .c = f32, .c_layout = {.columns = true, .padding = 3, .offset = 1}}, bf16, f16);
+  with({.beta = 1, .in_place = true}, f16, f32);
+  with({.beta = 1, .c = f16}, f32, f32);
+  with({.row_bias = f32, .column_bias = f32});
+  with({.column_bias = bf16, .activation = Activation::gelu_tanh});
+  with({.row_bias = f16, .activation = Activation::gelu_erf}, bf16, f32);
+  with({.activation = Activation::relu});
+  with({.activation = Activation::silu}, f16, f16);
+  with({.activation = Activation::expression, .expression = "x * sigmoid(1.702f * x)"});
+  with({.row_scale = Scale::each, .column_scale = Scale::each}, e4m3, bf16);
+  with({.row_scale = Scale::tensor, .column_scale = Scale::tensor, .amax = true, .d_scale = true}, e4m3, e4m3);
+  with({.row_scale = Scale::each, .column_scale = Scale::tensor, .row_bias = bf16}, i8, f32);
+  // Everything at once, where A and B change places and where clusters share tiles along k.
+  const EpilogueCase everything{.alpha = 0.5f,
+                                .beta = 0.25f,
+                                .row_scale = Scale::each,
+                                .column_scale = Scale::each,
+                                .row_bias = bf16,
+                                .column_bias = bf16,
+                                .activation = Activation::silu,
+                                .amax = true,
+                                .d_scale = true};
+  with(everything);
+  with(everything, bf16, bf16, "64x48 s3 g1 exchange");
+  with(everything, bf16, f32, "64x64 s3 g1 split exchange");
+}
+
+TEST_F(Gemm, IsRightWithEachKindOfPlan) {
+  for (const char* plan : {"128x256 s4 c2x1",
+                           "128x224 s4 c1x2",
+                           "256x128 s4 c2x1",
+                           "128x112 s3 c2x1",
+                           "128x32 s8",
+                           "128x64 s2 c2x2",
+                           "128x208 s4",
+                           "64x16 s12 g1",
+                           "64x48 s3 g1 c1x2",
+                           "64x256 s3 g1",
+                           "192x96 s3 g3",
+                           "64x256 s4 pingpong",
+                           "128x128 s4 pingpong c2x1",
+                           "64x176 s3 pingpong c2x2",
+                           "128x64 s3 split",
+                           "128x128 s3 c2x1 split",
+                           "64x32 s3 g1 split exchange",
+                           "256x64 s3 c1x2 split",
+                           "128x96 s3 exchange c1x2",
+                           "64x80 s3 pingpong exchange"}) {
+    GemmCase c = ordinary();
+    c.plan = plan;
+    // One tile and less; several waves with tails and odd clusters; many steps along k.
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{40, 24, 72}, {515, 536, 200}, {136, 72, 1304}}) {
+      c.m = m, c.n = n, c.k = k;
+      EXPECT_EQ(plan::text_of(check(stream, c).plan), plan::text_of(plan::plan_from_text(plan)));
+    }
+  }
+}
+
+// The same plans on other types: their stages hold other numbers of k, their sums other values.
+TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
+  struct {
+    DType type, d;
+    const char* plan;
+    bool promote = false;
+  } const cases[] = {{e4m3, bf16, "128x128 s4 c2x1 pingpong"}, {e4m3, bf16, "128x64 s3 split"},
+                     {e4m3, bf16, "128x128 s4", true},         {e4m3, f32, "64x128 s4 pingpong c1x2", true},
+                     {e5m2, bf16, "128x80 s3 split", true},    {i8, i32, "128x96 s3 c2x2"},
+                     {i8, i32, "64x48 s3 g1 split exchange"},  {f32, f32, "64x240 s3 pingpong"},
+                     {f32, f32, "128x64 s3 c1x2 split"},       {f16, f16, "256x112 s3 c2x1"}};
+  for (const auto& [type, d, plan, promote] : cases) {
+    GemmCase c{.m = 300, .n = 208, .k = 656, .a = type, .b = type, .d = d, .promote = promote, .plan = plan};
+    check(stream, c);
+  }
+}
+
+TEST_F(Gemm, MajorNessesGoWithClustersTilesAndSplits) {
+  for (const char* plan : {"128x16 s3", "128x80 s3 c1x2", "256x112 s3 c2x1", "64x128 s3 pingpong c2x2",
+                           "128x48 s3 split", "64x32 s3 g1 split exchange"}) {
+    GemmCase c{.m = 328, .n = 200, .k = 136, .plan = plan};
+    for (const auto& [a_columns, b_columns] : {std::array{true, false}, {true, true}}) {
+      c.a_layout.columns = a_columns;
+      c.b_layout.columns = b_columns;
+      check(stream, c);
+    }
+  }
+}
+
+// What the copy engine cannot address is copied by threads, in the largest pieces that every row allows.
+TEST_F(Gemm, TakesEveryAlignmentOfBasesAndLeadingDimensions) {
+  struct {
+    DType type;
+    Layout a, b;
+    const char* path;
+  } const cases[] = {
+      {bf16, {.offset = 8}, {.columns = true, .padding = 8}, "copy engine"},
+      {bf16, {.offset = 4}, {.columns = true}, "a: threads, 8-byte copies; b: threads, 16-byte copies"},
+      {bf16, {.padding = 2}, {.columns = true, .offset = 2}, "threads, 4-byte copies"},
+      {bf16,
+       {.padding = 4},
+       {.columns = true, .offset = 1},
+       "a: threads, 8-byte copies; b: threads, element by element"},
+      {bf16, {.columns = true, .offset = 1}, {.padding = 1}, "threads, transposing"},
+      {bf16, {.padding = 3, .step = 2}, {.columns = true, .step = 3}, "threads, element by element"},
+      {f32, {.offset = 1}, {.columns = true, .padding = 2}, "a: threads, 4-byte copies; b: threads, 8-byte copies"},
+      {e4m3, {.padding = 1}, {.columns = true, .offset = 3}, "threads, element by element"},
+      {e4m3, {.offset = 8}, {.columns = true, .padding = 4}, "a: threads, 8-byte copies; b: threads, 4-byte copies"},
+      {i8,
+       {.padding = 8, .offset = 2},
+       {.columns = true, .offset = 16},
+       "a: threads, element by element; b: threads, 16-byte copies"},
+  };
+  for (const auto& [type, a, b, path] : cases) {
+    GemmCase c = of_types(type, type, type == i8 ? i32 : bf16);
+    c.a_layout = a;
+    c.b_layout = b;
+    EXPECT_EQ(check(stream, c).path(), path) << describe(c);
+    c.k -= 7;
+    c.a_layout.padding += 7 * a.step;
+    c.b_layout.padding += 7 * b.step;
+    check(stream, c);  // the last copies are partial
+  }
+}
+
+// A stride of 0 over rows or columns repeats them; the copy engine knows no such stride.
+TEST_F(Gemm, RepeatsRowsAndColumns) {
+  const Buffer ones = Buffer::of<wm::bf16>(device, std::vector(64, wm::bf16(1.f)));
+  const Buffer out(device, 64 * 64 * 4);
+  const auto expect_k = [&](std::vector<std::int64_t> shape, View a, View b) {
+    const View d = out.view(f32, shape);
+    stream.fill(out.address(), std::byte{0xff}, out.bytes());
+    gemm(stream, {.a = a, .b = b, .d = d});
+    const std::vector<float> result = out.download<float>();
+    for (std::int64_t i = 0; i < d.elements(); ++i) ASSERT_EQ(result[i], float(a.shape[1])) << "k " << a.shape[1];
+  };
+  for (const std::int64_t k : {1, 40}) {
+    expect_k({64, 64}, ones.view(bf16, {64, k}, {0, 1}), ones.view(bf16, {k, 64}, {0, 1}));
+    expect_k({64, 64}, ones.view(bf16, {64, k}, {1, 0}), ones.view(bf16, {k, 64}, {1, 0}));
+    expect_k({1, 64}, ones.view(bf16, {1, k}, {1, 0}), ones.view(bf16, {k, 64}, {0, 0}));
+  }
+}
+
+TEST_F(Gemm, HandlesOnesAndZeros) {
+  const EpilogueCase epilogues[] = {{}, {.beta = 1, .column_bias = f32, .activation = Activation::silu}};
+  for (const EpilogueCase& epilogue : epilogues)
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                  {1, 304, 72},
+                                  {304, 1, 72},
+                                  {5, 9, 1},
+                                  {64, 8, 0},
+                                  {33, 7, 0},
+                                  {1, 1, 0},
+                                  {0, 8, 8},
+                                  {8, 0, 8},
+                                  {0, 0, 0}})
+      check(stream, {.m = m, .n = n, .k = k, .epilogue = epilogue});
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {1, 17, 40}, {17, 1, 40}, {3, 4, 0}}) {
+    check(stream, {.m = m, .n = n, .k = k, .a = i8, .b = i8, .d = i32});
+    check(stream, {.m = m, .n = n, .k = k, .batch = 3, .a_layout = {.columns = true}, .b_layout = {}});
+  }
+  check(stream, {.m = 0, .n = 8, .k = 8, .epilogue = {.amax = true}});  // no element: 0
+}
+
+TEST_F(Gemm, TakesOperandsThatLieSideBySideInOneBuffer) {
+  // Rows of 128 elements: A is the first half of them, D goes into the second.
+  const GemmRun apart(device, {.m = 64, .n = 64, .k = 64, .a_layout = {.padding = 64}, .d_layout = {.padding = 64}});
+  const Buffer together(device, 64 * 128 * 2);
+  GemmRequest request = apart.request();
+  stream.copy(together.address(), request.a.address, together.bytes());
+  request.a.address = together.address();
+  request.d.address = together.address() + 128;
+  gemm(stream, request);
+  // D to where it is checked, row by row.
+  for (std::uint64_t row = 0; row < 64; ++row)
+    stream.copy(apart.request().d.address + row * 256, request.d.address + row * 256, 128);
+  stream.synchronize();
+  apart.expect_right();
+}
+
+TEST_F(Gemm, GivesTheSameBitsEveryTime) {
+  const EpilogueCase epilogue{.alpha = 0.5f, .beta = 1, .in_place = true, .amax = true};
+  for (const char* plan : {"", "128x64 s3 split", "128x64 s3 c2x1 split", "64x128 s3 pingpong"}) {
+    GemmCase c{.m = 304, .n = 272, .k = 456, .d = f32, .epilogue = epilogue, .plan = plan};
+    GemmRun run(device, c);
+    std::vector<std::byte> first;
+    for (int i = 0; i < 20; ++i) {
+      run.reset();
+      gemm(stream, run.request());
+      const auto result = run.result();
+      if (i == 0) first = result;
+      ASSERT_TRUE(first == result) << "run " << i << " of " << describe(c);
+    }
+    run.expect_right();
+  }
+}
+
+// Each stream has a workspace of its own: sums that one leaves are not collected by another.
+TEST_F(Gemm, TwoHostThreadsUseTwoStreamsAtOnce) {
+  const auto work = [&](std::uint64_t seed) {
+    const Stream own(device);
+    for (std::int64_t i = 0; i < 4; ++i)
+      check(own, {.m = 200 + 8 * i, .n = 136, .k = 712, .plan = "128x64 s3 split", .seed = seed + i});
+  };
+  std::thread other(work, 100);
+  work(200);
+  other.join();
+}
+
+}  // namespace wm::test

@@ -130,8 +130,9 @@ WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const Gemm
                             const GemmPlace<plan>& place, u32 group, u32 first_row, Writer<plan, Function>& writer) {
   if constexpr (plan.split) {
     const Partials<plan, GemmSums<plan>> partials(args, place.rank, group);
-    if (piece.first_step > 0) return partials.leave(sums, place.cluster_number);
-    partials.collect(sums, place.cluster_number, piece.steps);
+    const u32 run = args.work.run_of(place.cluster_number);
+    if (piece.first_step > 0) return partials.leave(sums, run);
+    partials.collect(sums, run, piece.steps);
   }
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
   f32 amax = 0.f;

@@ -161,7 +161,7 @@ class StripWriter {
       tma::store(map, {n, m, matrix}, strip.from_row(0));
     bulk::commit_group();
   }
-  // Chunks of 16 bytes, those of a line side by side. D's lines are whole chunks (GemmKind::store_by_threads).
+  // Chunks of 16 bytes, those of a line side by side. D's lines are whole chunks (GemmKind::d_scattered).
   template <int columns>
   WM_DEVICE void copy(Strip<plan>& strip, const GemmArguments& args, Corner corner) {
     using Out = Element<plan.kind.d>;
@@ -215,6 +215,6 @@ class ElementWriter {
 };
 
 template <GemmPlan plan, class Function>
-using Writer = Select<plan.kind.store_by_threads, ElementWriter<plan, Function>, StripWriter<plan, Function>>;
+using Writer = Select<plan.kind.store_by_threads(), ElementWriter<plan, Function>, StripWriter<plan, Function>>;
 
 }  // namespace wm

@@ -20,8 +20,8 @@ class Partials {
   WM_DEVICE Partials(const GemmArguments& args, u32 block_of_cluster, u32 group)
       : args_(args), block_(block_of_cluster), group_(group) {}
 
-  WM_DEVICE void leave(const Sums& sums, u32 cluster) const {
-    marked::Two* const slot = slot_of(cluster);
+  WM_DEVICE void leave(const Sums& sums, u32 run) const {
+    marked::Two* const slot = slot_of(run);
 #pragma unroll
     for (int block = 0; block < Sums::blocks; ++block)
 #pragma unroll
@@ -31,13 +31,13 @@ class Partials {
       }
   }
 
-  // What the clusters after `cluster` computed of the tile that it began with `steps` steps.
-  WM_DEVICE void collect(Sums& sums, u32 cluster, u32 steps) const {
+  // What the runs after `run` computed of the tile that it began with `steps` steps.
+  WM_DEVICE void collect(Sums& sums, u32 run, u32 steps) const {
     const WorkSchedule& work = args_.work;
     while (steps < work.tile_steps) {
-      ++cluster;
-      add(sums, slot_of(cluster));
-      steps += work.run_end(cluster) - work.run_begin(cluster);  // past the tile's end where the run goes on
+      ++run;
+      add(sums, slot_of(run));
+      steps += work.run_end(run) - work.run_begin(run);  // past the tile's end where the run goes on
     }
   }
 
@@ -45,9 +45,9 @@ class Partials {
   using T = Sum<plan>;
   static constexpr int count = Fragment<plan.tile.n>::count;
 
-  WM_DEVICE marked::Two* slot_of(u32 cluster) const {
+  WM_DEVICE marked::Two* slot_of(u32 run) const {
     constexpr u64 pairs = plan.group_rows() * plan.tile.n / 2;
-    const u32 slot = (cluster * plan.cluster_size() + block_) * plan.multiply_groups + group_;
+    const u32 slot = (run * plan.cluster_size() + block_) * plan.multiply_groups + group_;
     return reinterpret_cast<marked::Two*>(args_.partials) + slot * pairs + thread_of_warpgroup();
   }
   // A thread's pairs lie next to those of its neighbours.

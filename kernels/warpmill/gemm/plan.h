@@ -82,7 +82,7 @@ struct GemmKind {
   Major a_major = Major::k, b_major = Major::k;
   bool d_columns = false;  // D's columns are contiguous instead of its rows
   Producer a_producer = Producer::tma, b_producer = Producer::tma;
-  bool store_by_threads = false;  // D is no place the copy engine can write
+  bool d_scattered = false;       // D is no place the copy engine can write
   bool promote = false;           // 8-bit floats: add the tensor cores' sums of 128 products in full precision
   EpilogueFacts epilogue{};
 
@@ -98,6 +98,8 @@ struct GemmKind {
     if (b_producer == Producer::tma) kind.b_producer = Producer::copies16;
     return kind;
   }
+  // Columns leave whole in 16-bit types only.
+  constexpr bool store_by_threads() const { return d_scattered || (d_columns && element_bytes(d) != 2); }
   // The same product the other way round: D^T = B^T A^T.
   constexpr GemmKind transposed() const {
     GemmKind kind = *this;
@@ -105,8 +107,6 @@ struct GemmKind {
     kind.a_major = b_major, kind.b_major = a_major;
     kind.a_producer = b_producer, kind.b_producer = a_producer;
     kind.d_columns = !d_columns;
-    // The copy engine stores columns of 16-bit types only.
-    kind.store_by_threads |= kind.d_columns && element_bytes(d) != 2;
     kind.epilogue = epilogue.transposed();
     return kind;
   }
@@ -187,7 +187,7 @@ struct GemmPlan {
   // Output strips that a multiply group has in flight: the copy engine stores one while the next is made.
   constexpr int out_buffers() const { return wgmma() && multiply_groups < 3 ? 2 : 1; }
   constexpr int out_bytes() const {
-    return kind.store_by_threads ? 0 : strip_bytes() * out_buffers() * multiply_groups;
+    return kind.store_by_threads() ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
   constexpr int shared_bytes() const { return stages * stage_bytes() + out_bytes() + barrier_bytes; }
 
@@ -247,8 +247,6 @@ struct GemmPlan {
       return "tensor cores read MN-major operands of 16 bits only; others are transposed by the producer's threads";
     if (wgmma() && !kind.by_tma() && (a_spans() || b_spans()))
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
-    if (kind.d_columns && d_bytes() != 2 && !kind.store_by_threads)
-      return "columns of D leave through the copy engine in 16-bit types only";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
     if (stages < 2) return "a ring needs 2 stages at least";

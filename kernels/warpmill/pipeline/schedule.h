@@ -32,30 +32,30 @@ struct Piece {
 };
 
 // A persistent schedule: the grid is as large as the chip. The steps of the first `shared_tiles` tiles are dealt out
-// evenly, without regard to where a tile ends (Stream-K): cluster c gets a run of them. Then whole tiles follow, cluster
-// c taking every `clusters`-th one. With no shared tiles every tile belongs to one cluster; with as many clusters as a
-// multiple of the shared tiles each is split evenly (split-K).
+// evenly, without regard to where a tile ends (Stream-K): each cluster gets a run of them. Then whole tiles follow,
+// cluster c taking every `clusters`-th one. With no shared tiles every tile belongs to one cluster; with as many
+// clusters as a multiple of the shared tiles each is split evenly (split-K).
 //
-// A cluster's run may begin inside a tile and end inside another. It takes the begun tile first and leaves its sums for
-// the cluster that has the tile's first step, which comes to that tile last: so nobody waits for long, and the sums are
-// added in the order of k, always the same.
+// A run may begin inside a tile and end inside another. Its cluster takes the begun tile first and leaves its sums for
+// the run that has the tile's first step, which comes to that tile last: so nobody waits for long, and the sums are
+// added in the order of k, always the same. The last run is cluster 0's: a cluster waits only for those with smaller
+// numbers, which the chip starts first, so that the wait ends even where other kernels leave no room for all at once.
 struct WorkSchedule {
   TileSchedule tiles;
   unsigned tile_steps;    // stages along k
   unsigned clusters;      // that share the work
   unsigned shared_tiles;  // tile numbers 0 to shared_tiles - 1
-  unsigned run, longer;   // steps of a cluster's run; the first `longer` clusters have one more
+  unsigned run, rest;     // steps of a run; the rest is spread evenly, so that tiles are cut alike
 
   static constexpr WorkSchedule make(TileSchedule tiles, unsigned tile_steps, unsigned clusters,
                                      unsigned shared_tiles) {
     const unsigned steps = shared_tiles * tile_steps;
     return {tiles, tile_steps, clusters, shared_tiles, steps / clusters, steps % clusters};
   }
-  // The first step of a cluster's run, counted through all shared tiles.
-  constexpr unsigned run_begin(unsigned cluster) const {
-    return cluster * run + (cluster < longer ? cluster : longer);
-  }
-  constexpr unsigned run_end(unsigned cluster) const { return run_begin(cluster + 1); }
+  constexpr unsigned run_of(unsigned cluster) const { return clusters - 1 - cluster; }
+  // The first step of a run, counted through all shared tiles.
+  constexpr unsigned run_begin(unsigned number) const { return number * run + number * rest / clusters; }
+  constexpr unsigned run_end(unsigned number) const { return run_begin(number + 1); }
 };
 
 // One cluster's pieces, in its order.
@@ -63,8 +63,8 @@ class PieceWalk {
  public:
   constexpr PieceWalk(const WorkSchedule& work, unsigned cluster)
       : work_(work),
-        at_(work.run_begin(cluster)),
-        end_(work.run_end(cluster)),
+        at_(work.run_begin(work.run_of(cluster))),
+        end_(work.run_end(work.run_of(cluster))),
         whole_(work.shared_tiles + cluster) {}
 
   constexpr bool next(Piece& piece) {

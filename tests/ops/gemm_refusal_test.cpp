@@ -1,0 +1,93 @@
+// What the GEMM call refuses: in words, and before anything is launched.
+#include "ops/gemm_fixture.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::test {
+
+using enum DType;
+
+namespace {
+
+std::string refusal(const Stream& stream, const GemmRequest& request) {
+  try {
+    gemm(stream, request);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
+  const Buffer a(device, 1 << 16), b(device, 1 << 16), d(device, 1 << 16);
+  const GemmRequest good{.a = a.view(bf16, {64, 64}), .b = b.view(bf16, {64, 64}), .d = d.view(bf16, {64, 64})};
+  const auto vector = [&](DType dtype, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides = {}) {
+    return b.view(dtype, std::move(shape), std::move(strides), 1 << 15);
+  };
+  const auto expect = [&](const char* words, const auto& change) {
+    GemmRequest bad = good;
+    change(bad);
+    EXPECT_NE(refusal(stream, bad).find(words), std::string::npos) << words << ": " << refusal(stream, bad);
+  };
+  using R = GemmRequest;
+  // Types.
+  expect("a holds f16 and b holds bf16", [&](R& r) { r.a = a.view(f16, {64, 64}); });
+  expect("a holds e4m3 and b holds i8", [&](R& r) { r.a = a.view(e4m3, {64, 64}), r.b = b.view(i8, {64, 64}); });
+  expect("a holds f64", [&](R& r) { r.a = a.view(f64, {64, 64}), r.b = b.view(f64, {64, 64}); });
+  expect("d holds i32; it is bf16, f16, f32 or e4m3", [&](R& r) { r.d = d.view(i32, {64, 64}); });
+  expect("d holds e5m2", [&](R& r) { r.d = d.view(e5m2, {64, 64}); });
+  expect("promote is for e4m3 and e5m2", [&](R& r) { r.promote = true; });
+  // Shapes and layouts.
+  expect("shapes do not fit: a is 64 x 64, b is 32 x 64", [&](R& r) { r.b = b.view(bf16, {32, 64}, {1, 32}); });
+  expect("a has 3 dimensions", [&](R& r) { r.a = a.view(bf16, {4, 4, 4}); });
+  expect("batches differ", [&](R& r) {
+    r.a = a.view(bf16, {3, 16, 16}), r.b = b.view(bf16, {2, 16, 16}), r.d = d.view(bf16, {3, 16, 16});
+  });
+  expect("d overlaps a or b", [&](R& r) { r.d = a.view(bf16, {64, 64}); });
+  expect("d overlaps a or b", [&](R& r) {
+    r.d = a.view(bf16, {64, 64}, {128, 1}, 64), r.a = a.view(bf16, {64, 64}, {128, 1});
+  });
+  expect("d's elements overlap", [&](R& r) { r.d = d.view(bf16, {64, 64}, {32, 1}); });
+  expect("d's elements overlap", [&](R& r) { r.d = d.view(bf16, {64, 64}, {64, 0}); });
+  expect("d's elements overlap: strides (64, 64, 1) for a shape of 2 x 64 x 64", [&](R& r) {
+    r.a = a.view(bf16, {2, 64, 64}), r.b = b.view(bf16, {2, 64, 64}), r.d = d.view(bf16, {2, 64, 64}, {64, 64, 1});
+  });
+  // The epilogue.
+  expect("beta is 2 and there is no c", [&](R& r) { r.epilogue.beta = 2; });
+  expect("c holds i32", [&](R& r) { r.epilogue.beta = 1, r.epilogue.c = a.view(i32, {64, 64}); });
+  expect("c is 32 x 64 and d is 64 x 64", [&](R& r) { r.epilogue.beta = 1, r.epilogue.c = a.view(bf16, {32, 64}); });
+  expect("c overlaps d without being d itself", [&](R& r) {
+    r.epilogue.beta = 1, r.epilogue.c = d.view(bf16, {64, 64}, {64, 1}, 16);
+  });
+  expect("row_scale has 63 elements (shape 63); it must have 64, or one for all",
+         [&](R& r) { r.epilogue.row_scale = vector(f32, {63}); });
+  expect("column_scale holds bf16", [&](R& r) { r.epilogue.column_scale = vector(bf16, {64}); });
+  expect("row_bias has a stride of 2", [&](R& r) { r.epilogue.row_bias = vector(f32, {64}, {2}); });
+  expect("column_bias has 1 elements", [&](R& r) { r.epilogue.column_bias = vector(f32, {1}); });
+  expect("must hold the same type",
+         [&](R& r) { r.epilogue.row_bias = vector(f32, {64}), r.epilogue.column_bias = vector(bf16, {64}); });
+  expect("amax has 2 elements", [&](R& r) { r.epilogue.amax = vector(f32, {2}); });
+  expect("d_scale holds f16", [&](R& r) { r.epilogue.d_scale = vector(f16, {1}); });
+  expect("integer results have no epilogue", [&](R& r) {
+    r.a = a.view(i8, {64, 64}), r.b = b.view(i8, {64, 64}), r.d = d.view(i32, {64, 64}), r.epilogue.alpha = 2;
+  });
+  expect("Activation::expression go together", [&](R& r) { r.epilogue.expression = "x"; });
+  expect("Activation::expression go together", [&](R& r) { r.epilogue.activation = Activation::expression; });
+  expect("the activation 'x +* 2' does not compile",
+         [&](R& r) { r.epilogue.activation = Activation::expression, r.epilogue.expression = "x +* 2"; });
+  // Plans.
+  expect("shared memory", [&](R& r) { r.plan = GemmPlan{.tile = {128, 256}, .stages = 9}; });
+  expect("only the copy engine brings data to a whole cluster", [&](R& r) {
+    r.a = a.view(bf16, {64, 64}, {65, 1}), r.plan = GemmPlan{};
+  });
+  // Devices.
+  const Device other = Device::open("virtual:sm_90a:sms=2");
+  const Buffer elsewhere(other, 1 << 13);
+  expect("b lies on virtual:sm_90a:sms=2", [&](R& r) { r.b = elsewhere.view(bf16, {64, 64}); });
+  expect("row_bias lies on", [&](R& r) { r.epilogue.row_bias = elsewhere.view(f32, {64}); });
+
+  EXPECT_EQ(refusal(stream, good), "accepted");
+}
+
+}  // namespace wm::test
