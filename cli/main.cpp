@@ -100,9 +100,11 @@ int start(int count, char** arguments) {
   check_app->add_option("--seeds", check_command.seeds, "runs of each mode that has dice")
       ->check(CLI::Range(1, 1000000));
   check_app->add_option("--mode", check_command.modes, "friendly, random, adversarial; without it all of them")
-      ->transform(CLI::Transformer(modes(), CLI::ignore_case))
-      ->type_name("MODE");
-  check_app->add_option("--define", check_command.defines, "a macro for the compiler: NAME or NAME=VALUE");
+      ->transform(CLI::CheckedTransformer(modes(), CLI::ignore_case).description(""))
+      ->type_name("MODE")
+      ->allow_extra_args(false);
+  check_app->add_option("--define", check_command.defines, "a macro for the compiler: NAME or NAME=VALUE")
+      ->allow_extra_args(false);
   check_app->add_option("--max-instructions", check_command.max_instructions,
                         "stop each run after so many warp instructions (0: no limit)");
   check_app->add_flag("--json", check_command.json, "print the findings as JSON");

@@ -20,6 +20,7 @@ struct Ended {
   std::string out, err;
 };
 
+const std::filesystem::path corpus = std::filesystem::path(WARPMILL_SOURCE) / "tests/judge/corpus";
 const std::filesystem::path examples = std::filesystem::path(WARPMILL_SOURCE) / "examples/first_light";
 
 // A folder with a cache and cases of its own.
@@ -312,4 +313,37 @@ TEST_F(Program, TuningDoesNotTouchATableItCannotRead) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, AllOf(HasSubstr("plans.txt:1:"), HasSubstr("mend it first")));
   EXPECT_EQ(wm::cases::read_text(file), text);
+}
+
+TEST_F(Program, CheckEndsWithOneWhereItFindsAnErrorAndZeroWhereItDoesNot) {
+  const std::string wrong = "check --seeds 1 " + (corpus / "proxy_store.json").string();
+  const Ended found = start(wrong);
+  EXPECT_EQ(found.status, 1) << found.err;
+  EXPECT_THAT(found.out, AllOf(StartsWith("error[missing-proxy-fence]: "), HasSubstr("\n  --> proxy_store.cu:"),
+                               HasSubstr("\n  help: "), HasSubstr("\n  executed "), HasSubstr("\n  checked ")));
+  const Ended repaired = start(wrong + " --define REPAIRED");
+  EXPECT_EQ(repaired.status, 0) << repaired.out << repaired.err;
+  EXPECT_EQ(start("check --seeds 1 " + (corpus / "advice_uncoalesced.json").string()).status, 0);
+  EXPECT_EQ(start("check there_is_none.json").status, 2);
+  EXPECT_EQ(start(wrong + " --mode kind").status, 2);
+}
+
+TEST_F(Program, CheckGivesItsFindingsAsJson) {
+  const Ended found = start("check --json --mode friendly " + (corpus / "proxy_store.json").string());
+  EXPECT_EQ(found.status, 1) << found.err;
+  const auto report = nlohmann::json::parse(found.out);
+  const auto& finding = report.at("findings").at(0);
+  EXPECT_EQ(finding.at("name"), "missing-proxy-fence");
+  EXPECT_EQ(finding.at("severity"), "error");
+  EXPECT_FALSE(finding.at("message").empty());
+  EXPECT_FALSE(finding.at("help").empty());
+  ASSERT_EQ(finding.at("places").size(), 2u);
+  for (const auto& place : finding.at("places")) {
+    EXPECT_EQ(place.at("file"), "proxy_store.cu");
+    EXPECT_GT(place.at("line"), 0);
+    EXPECT_FALSE(place.at("instruction").empty());
+    EXPECT_EQ(place.at("block"), (std::vector<int>{0, 0, 0}));
+    EXPECT_TRUE(place.contains("warp") && place.contains("role"));
+  }
+  EXPECT_GT(report.at("executed").at("copies"), 0);
 }

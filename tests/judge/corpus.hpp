@@ -1,6 +1,7 @@
 // The judge's corpus as the tests see it: which kernels there are, what is wrong with each, and on which lines.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <ostream>
@@ -21,6 +22,9 @@ inline void PrintTo(const Planted& bug, std::ostream* out) { *out << bug.name; }
 
 inline const std::filesystem::path corpus_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "corpus";
 inline const std::filesystem::path clean_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "clean";
+
+// Of warps, in one run: enough for every kernel here, and for those without an end not too many.
+inline constexpr std::uint64_t most_instructions = 2'000'000;
 
 // Every planted bug of the manifest. Throws where the manifest and the folder do not agree.
 std::vector<Planted> planted_bugs();

@@ -27,7 +27,7 @@ std::string indented(const std::string& text) {
 // What the judge prints of a planted bug under its name, in the friendly mode.
 std::string report_of(const Planted& bug) {
   const auto description = cases::read_case(corpus_folder / (bug.name + ".json"));
-  const auto result = cases::check_case(description, {{vgpu::Mode::friendly}, 1, 20'000'000});
+  const auto result = cases::check_case(description, {{vgpu::Mode::friendly}, 1, most_instructions});
   for (const auto& finding : result.report.findings)
     if (finding.name == bug.finding) return finding.text();
   return "nothing\n";

@@ -32,7 +32,7 @@ Judged judge(const cases::Case& description, const Schedule& run) {
   request.device = "virtual";
   request.virtual_options.mode = run.mode;
   request.virtual_options.seed = run.seed;
-  request.virtual_options.max_instructions = 20'000'000;
+  request.virtual_options.max_instructions = most_instructions;
   request.virtual_options.check = true;
   const cases::RunResult result = cases::run_case(description, request);
   return {*result.virtual_report->check, result.holds()};

@@ -19,12 +19,19 @@ struct GemmCase {
 
 // One block a tile and several, multicast of either operand and of both, edges in every dimension.
 const GemmCase gemm_cases[] = {
-    {"alone", {256, 256, 192}, {.tile = {128, 128, 64}, .stages = 3, .cluster = {1, 1}}},
-    {"wide", {128, 256, 320}, {.tile = {128, 256, 64}, .stages = 4, .cluster = {1, 1}}},
-    {"small_tile", {128, 96, 128}, {.tile = {128, 32, 64}, .stages = 4, .cluster = {1, 1}}},
-    {"shared_b", {256, 128, 192}, {.tile = {128, 128, 64}, .stages = 3, .cluster = {2, 1}}},
-    {"shared_a", {128, 256, 192}, {.tile = {128, 128, 64}, .stages = 3, .cluster = {1, 2}}},
-    {"edges", {200, 136, 104}, {.tile = {128, 128, 64}, .stages = 2, .cluster = {2, 1}}},
+    {"alone", {256, 256, 192}, {.tile = {128, 128}, .stages = 3, .cluster = {1, 1}}},
+    {"wide", {128, 256, 320}, {.tile = {128, 256}, .stages = 4, .cluster = {1, 1}}},
+    {"small_tile", {128, 96, 128}, {.tile = {128, 32}, .stages = 4, .cluster = {1, 1}}},
+    {"shared_b", {256, 128, 192}, {.tile = {128, 128}, .stages = 3, .cluster = {2, 1}}},
+    {"shared_a", {128, 256, 192}, {.tile = {128, 128}, .stages = 3, .cluster = {1, 2}}},
+    {"edges", {200, 136, 104}, {.tile = {128, 128}, .stages = 2, .cluster = {2, 1}}},
+    {"pingpong", {256, 200, 200}, {.pipelining = Pipelining::pingpong, .tile = {64, 64}, .stages = 3, .cluster = {2, 1}}},
+    {"shared_tiles", {72, 72, 520}, {.tile = {64, 64}, .stages = 3, .cluster = {1, 1}, .multiply_groups = 1, .split = true}},
+    {"exchanged",
+     {20, 136, 264},
+     {.tile = {64, 32}, .stages = 4, .cluster = {1, 1}, .multiply_groups = 1, .split = true, .pieces = 2, .exchange = true}},
+    {"by_threads", {72, 40, 98}, {.tile = {64, 32}, .stages = 3, .cluster = {1, 1}, .multiply_groups = 1}},
+    {"element_by_element", {70, 41, 99}, {.tile = {64, 32}, .stages = 3, .cluster = {1, 1}, .multiply_groups = 1}},
 };
 
 class OwnGemm : public testing::TestWithParam<GemmCase> {};

@@ -72,6 +72,7 @@ void Judge::shared_named(const Warp&, const std::string& name, u64 address, u32 
 void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   const u32 number = running_ = site_of(warp, op);
   const Site& site = sites_.at(number);
+  running_warp_ = state_of(warp).number;
   if (!warp.resumed) ++executed_.instructions;
   if (site.aligned && site.first_op && !warp.resumed) check_aligned(warp, number, active);
   if (multiplies_ && site.first_op && !warp.resumed) check_registers(state_of(warp), warp, number);
@@ -175,6 +176,11 @@ void Judge::faulted(const Fault& fault) {
     finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
     finding.places[0].block = fault.block;
     finding.places[0].warp = fault.warp;
+  } else if (fault.finding == fault::no_end) {
+    Stamp last;
+    last.warp = running_warp_;
+    last.site = running_;
+    finding.places = {place(last, "was running")};
   }
   findings_.add(std::move(finding));
 }

@@ -274,6 +274,7 @@ class Judge final : public Observer {
   CheckSummary executed_;
   u32 warps_per_block_ = 1;
   u32 running_ = 0;          // the site of the instruction that is running
+  u32 running_warp_ = 0;     // and whose it is
   bool multiplies_ = false;  // the program has wgmma
   u64 lines_ = 0;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // of the grid; those that run
