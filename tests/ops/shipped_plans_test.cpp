@@ -16,7 +16,7 @@
 namespace wm {
 namespace {
 
-void expect_clean(std::vector<GemmPlan> plans) {
+void expect_clean(std::vector<GemmPlan> plans, std::string_view arch = "sm_90a") {
   // Plans that differ only in what the host does with them are one kernel.
   std::set<std::string> seen;
   std::erase_if(plans, [&](const GemmPlan& plan) { return !seen.insert(ops::gemm_source(plan).expression).second; });
@@ -26,7 +26,7 @@ void expect_clean(std::vector<GemmPlan> plans) {
     for (std::size_t i; (i = next++) < plans.size();) try {
         const bool own = plans[i].kind.epilogue.activation == Activation::expression;
         const auto source = ops::gemm_source(plans[i], own ? "x * sigmoid(1.702f * x)" : "");
-        const jit::Program program = ops::compile_gemm(source, Architecture::parse("sm_90a"), ops::Target::chip);
+        const jit::Program program = ops::compile_gemm(source, Architecture::parse(arch), ops::Target::chip);
         if (program.resources.size() != 1) failures[i] = "the compiler said nothing of the kernel's resources";
       } catch (const Error& error) {
         failures[i] = error.what();
@@ -105,6 +105,29 @@ TEST(ShippedPlans, OfOtherKindsCompileWithoutLostSpeed) {
     for (const plan::GemmShape& shape : {plan::GemmShape{4096, 4096, 4096}, {1000, 1000, 1000}, {16, 6144, 4096}})
       plans.push_back(plan::rank(kind, shape, {}).front().plan);
   expect_clean(plans);
+}
+
+TEST(ShippedPlans, WithoutRolesCompileWithoutLostSpeed) {
+  std::vector<GemmPlan> plans;
+  for (const char* text : {"128x256 s4 multistage", "128x128 s4 multistage", "256x128 s4 multistage",
+                           "64x256 s2 g1 multistage", "192x112 s3 g3 multistage", "128x64 s3 multistage split"})
+    plans.push_back(plan::plan_from_text(text));
+  expect_clean(plans);
+}
+
+TEST(ShippedPlans, ForSm80CompileWithoutLostSpeed) {
+  using enum DType;
+  const char* const largest = "256x128 s3 mma";
+  std::vector<GemmPlan> plans = plan::candidate_plans({}, TensorInstruction::mma);
+  plans.push_back(plan::plan_from_text(largest, of_types(i8, i8, i32)));
+  plans.push_back(plan::plan_from_text(largest, {.a_major = Major::mn, .b_major = Major::mn}));
+  GemmKind transposing = of_types(f32, f32, f32);
+  transposing.a_major = transposing.b_major = Major::mn;
+  transposing.a_producer = transposing.b_producer = Producer::elements;
+  transposing.d_scattered = true;
+  plans.push_back(plan::plan_from_text(largest, transposing));
+  expect_clean(plans, "sm_80");
+  expect_clean({plan::plan_from_text(largest)}, "sm_90a");  // by hand, beside wgmma
 }
 
 }  // namespace wm
