@@ -15,7 +15,8 @@
 namespace wm {
 
 template <GemmPlan plan, class Function>
-__global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_multistage(const __grid_constant__ GemmArguments args) {
+__global__ __launch_bounds__(plan.threads(),
+                             plan.blocks_each()) void gemm_sm90_multistage(const __grid_constant__ GemmArguments args) {
   static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
   static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
   extern __shared__ __align__(1024) u8 memory[];
