@@ -23,7 +23,7 @@ struct GemmEpilogue {
   std::optional<View> row_scale{}, column_scale{};
   std::optional<View> row_bias{}, column_bias{};
   Activation activation = Activation::none;
-  std::string expression{};  // with Activation::expression: C++ of a float x, "x * sigmoid(1.702f * x)"
+  std::string expression{};    // with Activation::expression: C++ of a float x, "x * sigmoid(1.702f * x)"
   std::optional<View> amax{};  // set to the largest |x|
   std::optional<View> d_scale{};
 };
@@ -37,8 +37,8 @@ struct GemmEpilogue {
 //   e4m3, e5m2, in any pair               f32    bf16, f16, f32, e4m3
 //   i8                                    i32    i32 (no epilogue), or as above
 //
-// On sm_90a with the copy engine and wgmma; on sm_80 and every other newer chip with cp.async and mma.sync, without 8-bit
-// floats.
+// On sm_90a with the copy engine and wgmma; on sm_80 and every other newer chip with cp.async and mma.sync, without
+// 8-bit floats.
 struct GemmRequest {
   View a, b, d;
   GemmEpilogue epilogue{};

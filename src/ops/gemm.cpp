@@ -140,12 +140,14 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
     GemmPlan given = *key.plan;
     given.kind = given.exchange ? key.problem.kind.transposed() : key.problem.kind;
     if (!given.valid())
-      throw Error(ErrorCode::invalid_argument, fmt::format("gemm refused: the plan given is impossible: {}", given.problem()));
-    if (std::size_t(given.shared_bytes()) > info.shared_bytes_per_block)
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("gemm refused: the plan given takes {} bytes of shared memory and a block of {} has {}; take "
-                              "fewer stages or a smaller tile",
-                              given.shared_bytes(), info.id, info.shared_bytes_per_block));
+                  fmt::format("gemm refused: the plan given is impossible: {}", given.problem()));
+    if (std::size_t(given.shared_bytes()) > info.shared_bytes_per_block)
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("gemm refused: the plan given takes {} bytes of shared memory and a block of {} has {}; take "
+                      "fewer stages or a smaller tile",
+                      given.shared_bytes(), info.id, info.shared_bytes_per_block));
     choice = plan::estimate(given, shape, rates);
   } else {
     const auto own = plan::choose(key.problem.kind, shape, rates, info.name);
@@ -169,34 +171,35 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                           unchanged = 0x1000000000000000;
   const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
-  const GemmArguments arguments{
-      .a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k, p.batch, plan, plan.tile.m, plan.cluster.n),
-      .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k, p.batch, plan, plan.tile.n, plan.cluster.m),
-      .d = map_strip(device, p, plan, plan.strip_columns()),
-      .d_last = map_strip(device, p, plan, plan.last_strip_columns()),
-      .a_at = address(p.a),
-      .b_at = address(p.b),
-      .d_at = address(p.d),
-      .c_at = address(p.c),
-      .row_scale = p.row_scale.address,
-      .column_scale = p.column_scale.address,
-      .row_bias = p.row_bias.address,
-      .column_bias = p.column_bias.address,
-      .amax = p.amax.address,
-      .d_scale = p.d_scale.address,
-      .row_scale_stride = p.row_scale.stride,
-      .column_scale_stride = p.column_scale.stride,
-      .alpha = p.alpha,
-      .beta = p.beta,
-      .m = static_cast<unsigned>(p.m),
-      .n = static_cast<unsigned>(p.n),
-      .k = static_cast<unsigned>(p.k),
-      .a_policy = policy(a_streams, b_streams),
-      .b_policy = policy(b_streams, a_streams),
-      .a_ahead = a_streams ? ahead : 0,
-      .b_ahead = b_streams ? ahead : 0,
-      .partials = 0,
-      .work = choice.work};
+  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k, p.batch, plan,
+                                                 plan.tile.m, plan.cluster.n),
+                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k, p.batch, plan,
+                                                 plan.tile.n, plan.cluster.m),
+                                .d = map_strip(device, p, plan, plan.strip_columns()),
+                                .d_last = map_strip(device, p, plan, plan.last_strip_columns()),
+                                .a_at = address(p.a),
+                                .b_at = address(p.b),
+                                .d_at = address(p.d),
+                                .c_at = address(p.c),
+                                .row_scale = p.row_scale.address,
+                                .column_scale = p.column_scale.address,
+                                .row_bias = p.row_bias.address,
+                                .column_bias = p.column_bias.address,
+                                .amax = p.amax.address,
+                                .d_scale = p.d_scale.address,
+                                .row_scale_stride = p.row_scale.stride,
+                                .column_scale_stride = p.column_scale.stride,
+                                .alpha = p.alpha,
+                                .beta = p.beta,
+                                .m = static_cast<unsigned>(p.m),
+                                .n = static_cast<unsigned>(p.n),
+                                .k = static_cast<unsigned>(p.k),
+                                .a_policy = policy(a_streams, b_streams),
+                                .b_policy = policy(b_streams, a_streams),
+                                .a_ahead = a_streams ? ahead : 0,
+                                .b_ahead = b_streams ? ahead : 0,
+                                .partials = 0,
+                                .work = choice.work};
 
   const Kernel kernel = kernel_of(device, state, plan, p.expression);
   const unsigned blocks = choice.work.clusters * static_cast<unsigned>(plan.cluster_size());
@@ -206,9 +209,11 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
                             .programmatic_dependent = plan.wgmma()};
   const bool shares = plan.split && choice.work.shared_tiles > 0;
-  return std::make_shared<PreparedCall>(PreparedCall{
-      kernel, config, arguments, shares ? std::size_t(blocks) * plan.partial_bytes() : 0,
-      {plan, choice.work.tiles.band, blocks, tuned}});
+  return std::make_shared<PreparedCall>(PreparedCall{kernel,
+                                                     config,
+                                                     arguments,
+                                                     shares ? std::size_t(blocks) * plan.partial_bytes() : 0,
+                                                     {plan, choice.work.tiles.band, blocks, tuned}});
 }
 
 }  // namespace
@@ -236,9 +241,10 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   const TensorInstruction best = plan::instruction_of(arch);
   const TensorInstruction instruction = request.plan ? request.plan->instruction : best;
   if (instruction == TensorInstruction::wgmma && best != TensorInstruction::wgmma)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("gemm refused: the plan given takes wgmma, which only sm_90a has, and {} is {}; take an mma plan",
-                            device.info().id, arch.name()));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("gemm refused: the plan given takes wgmma, which only sm_90a has, and {} is {}; take an mma plan",
+                    device.info().id, arch.name()));
   const CallKey key{ops::understand(stream, request, instruction), request.plan};
   if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
   if (key.problem.m == 0 || key.problem.n == 0 || key.problem.batch == 0) return {};

@@ -13,7 +13,8 @@ DType operand_type(DType dtype) { return dtype == DType::f32 ? DType::tf32 : dty
 
 std::string text_of(const EpilogueFacts& e) {
   return fmt::format(
-      "{{.alpha = {}, .residual = {}, .row_scale = {}, .column_scale = {}, .row_bias = {}, .column_bias = {}, .amax = {}, "
+      "{{.alpha = {}, .residual = {}, .row_scale = {}, .column_scale = {}, .row_bias = {}, .column_bias = {}, .amax = "
+      "{}, "
       ".d_scale = {}, .activation = wm::Activation({}), .c = wm::DType::{}, .bias = wm::DType::{}}}",
       e.alpha, e.residual, e.row_scale, e.column_scale, e.row_bias, e.column_bias, e.amax, e.d_scale,
       static_cast<int>(e.activation), name_of(e.c), name_of(e.bias));
@@ -21,7 +22,8 @@ std::string text_of(const EpilogueFacts& e) {
 
 std::string text_of(const GemmKind& k) {
   return fmt::format(
-      "{{.a = wm::DType::{}, .b = wm::DType::{}, .d = wm::DType::{}, .a_major = wm::Major({}), .b_major = wm::Major({}), "
+      "{{.a = wm::DType::{}, .b = wm::DType::{}, .d = wm::DType::{}, .a_major = wm::Major({}), .b_major = "
+      "wm::Major({}), "
       ".d_columns = {}, .a_producer = wm::Producer({}), .b_producer = wm::Producer({}), .d_scattered = {}, "
       ".promote = {}, .epilogue = {}}}",
       name_of(operand_type(k.a)), name_of(operand_type(k.b)), name_of(k.d), static_cast<int>(k.a_major),
@@ -54,7 +56,8 @@ GemmSource gemm_source(const GemmPlan& plan, const std::string& activation) {
   const std::string_view kernel = kernel_of(plan);
   std::string text;
   if (plan.wgmma())
-    text = fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n", a == b ? std::string(a) : fmt::format("{}_{}", a, b));
+    text =
+        fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n", a == b ? std::string(a) : fmt::format("{}_{}", a, b));
   text += fmt::format("#include \"warpmill/gemm/{}.cuh\"\n", kernel);
   if (plan.kind.epilogue.activation == Activation::expression)
     text += fmt::format(
@@ -65,17 +68,15 @@ GemmSource gemm_source(const GemmPlan& plan, const std::string& activation) {
           fmt::format("wm::gemm_{}<wm::GemmPlan{{.kind = {}, .instruction = wm::TensorInstruction({}), "
                       ".pipelining = wm::Pipelining({}), .tile = {{{}, {}}}, "
                       ".stages = {}, .cluster = {{{}, {}}}, .multiply_groups = {}, .split = {}}}, {}>",
-                      kernel, text_of(plan.kind), static_cast<int>(plan.instruction), static_cast<int>(plan.pipelining), plan.tile.m, plan.tile.n, plan.stages,
-                      plan.cluster.m, plan.cluster.n, plan.multiply_groups, plan.split,
-                      function_of(plan.kind.epilogue.activation))};
+                      kernel, text_of(plan.kind), static_cast<int>(plan.instruction), static_cast<int>(plan.pipelining),
+                      plan.tile.m, plan.tile.n, plan.stages, plan.cluster.m, plan.cluster.n, plan.multiply_groups,
+                      plan.split, function_of(plan.kind.epilogue.activation))};
 }
 
 jit::Program compile_gemm(const GemmSource& source, const Architecture& arch, Target target) {
-  return jit::compile({"gemm.cu", source.text},
-                      {.arch = arch,
-                       .name_expressions = {source.expression},
-                       .line_table = target == Target::virtual_gpu,
-                       .shipped = target == Target::chip});
+  return jit::compile(
+      {"gemm.cu", source.text},
+      {.arch = arch, .name_expressions = {source.expression}, .line_table = target == Target::virtual_gpu});
 }
 
 }  // namespace wm::ops

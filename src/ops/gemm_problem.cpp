@@ -32,18 +32,18 @@ void check_types(const GemmRequest& request, const Device& device, TensorInstruc
   const DType a = request.a.dtype, b = request.b.dtype, d = request.d.dtype;
   const bool small = one_of(a, {DType::e4m3, DType::e5m2}) && one_of(b, {DType::e4m3, DType::e5m2});
   if (!small && !(a == b && one_of(a, {DType::bf16, DType::f16, DType::f32, DType::tf32, DType::i8})))
-    refuse(
-        fmt::format("a holds {} and b holds {}; they are both bf16, both f16, both f32 (or tf32), both i8, or each e4m3 "
-                    "or e5m2",
-                    name_of(a), name_of(b)));
+    refuse(fmt::format(
+        "a holds {} and b holds {}; they are both bf16, both f16, both f32 (or tf32), both i8, or each e4m3 "
+        "or e5m2",
+        name_of(a), name_of(b)));
   if (!one_of(d, {DType::bf16, DType::f16, DType::f32, DType::e4m3}) && !(d == DType::i32 && a == DType::i8))
     refuse(fmt::format("d holds {}; it is bf16, f16, f32 or e4m3, or with i8 operands i32", name_of(d)));
   if (instruction == TensorInstruction::mma && (small_float(a) || small_float(b) || small_float(d)))
-    refuse(fmt::format("a holds {}, b {} and d {}, and {} runs the kernel for sm_80 here, which has no 8-bit floats; take "
-                       "bf16 or f16",
-                       name_of(a), name_of(b), name_of(d), device.info().id));
-  if (request.promote && !small)
-    refuse("promote is for e4m3 and e5m2; other types have full sums already");
+    refuse(
+        fmt::format("a holds {}, b {} and d {}, and {} runs the kernel for sm_80 here, which has no 8-bit floats; take "
+                    "bf16 or f16",
+                    name_of(a), name_of(b), name_of(d), device.info().id));
+  if (request.promote && !small) refuse("promote is for e4m3 and e5m2; other types have full sums already");
 }
 
 // Element i of a dimension lies at i * stride; with one element the stride says nothing and is taken as `otherwise`.
@@ -55,7 +55,8 @@ Matrix matrix_of(const View& view, bool rows_first) {
   return matrix;
 }
 
-// Along which dimension elements lie side by side. A dimension of one element has stride 0 here and may pass for either.
+// Along which dimension elements lie side by side. A dimension of one element has stride 0 here and may pass for
+// either.
 bool contiguous(std::int64_t stride, std::int64_t size) { return stride == 1 || size <= 1; }
 
 struct Operand {
@@ -74,8 +75,8 @@ struct Operand {
   }
   // The largest copy that every line starts at a multiple of, `stride` elements from one to the next.
   Producer copies(std::int64_t stride) const {
-    const std::int64_t grain =
-        std::gcd(std::gcd(static_cast<std::int64_t>(matrix.address % 16), stride * bytes), matrix.matrix_stride * bytes);
+    const std::int64_t grain = std::gcd(std::gcd(static_cast<std::int64_t>(matrix.address % 16), stride * bytes),
+                                        matrix.matrix_stride * bytes);
     return grain % 16 == 0  ? Producer::copies16
            : grain % 8 == 0 ? Producer::copies8
            : grain % 4 == 0 ? Producer::copies4
@@ -93,7 +94,8 @@ struct Arrival {
 // Where one dimension has a single element both major-nesses fit; the one that the engine can read is taken.
 Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
   const bool engine = instruction == TensorInstruction::wgmma;
-  const bool along_k = contiguous(x.matrix.column_stride, x.columns), along_mn = contiguous(x.matrix.row_stride, x.rows);
+  const bool along_k = contiguous(x.matrix.column_stride, x.columns),
+             along_mn = contiguous(x.matrix.row_stride, x.rows);
   Arrival arrival;
   if (along_k) {
     arrival.by_engine = engine && x.engine_takes(x.matrix.row_stride, x.rows);
@@ -201,8 +203,9 @@ void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const St
     refuse("an expression and Activation::expression go together");
   p.expression = e.expression;
   if (d.dtype == DType::i32 && !facts.none())
-    refuse("integer results have no epilogue: take d as f32, bf16, f16 or e4m3, or leave alpha, beta, scales, biases "
-           "and the activation out");
+    refuse(
+        "integer results have no epilogue: take d as f32, bf16, f16 or e4m3, or leave alpha, beta, scales, biases "
+        "and the activation out");
 }
 
 }  // namespace
@@ -226,7 +229,8 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   for (const auto& [view, name] : operands) {
     check_device(*view, name, stream);
     if (view->shape.size() != rank || (rank != 2 && rank != 3))
-      refuse(fmt::format("{} has {} dimensions; all three operands have 2, or 3 for a batch", name, view->shape.size()));
+      refuse(
+          fmt::format("{} has {} dimensions; all three operands have 2, or 3 for a batch", name, view->shape.size()));
   }
   check_types(request, stream.device(), instruction);
   GemmProblem p;

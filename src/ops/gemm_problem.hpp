@@ -35,8 +35,8 @@ struct GemmProblem {
   GemmProblem transposed() const;
 };
 
-// For a kernel with `instruction`: with wgmma comes the copy engine, with mma threads copy. Refuses in words what cannot
-// be served.
+// For a kernel with `instruction`: with wgmma comes the copy engine, with mma threads copy. Refuses in words what
+// cannot be served.
 GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorInstruction instruction);
 
 }  // namespace wm::ops

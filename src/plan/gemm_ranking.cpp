@@ -30,8 +30,7 @@ std::uint32_t best_band(const GemmPlan& plan, std::int64_t rows, int clusters) {
 WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int64_t steps, int resident) {
   const std::int64_t count = tiles.count();
   const auto whole = static_cast<unsigned>(std::min<std::int64_t>(resident, count));
-  if (!plan.split || count % resident == 0)
-    return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
+  if (!plan.split || count % resident == 0) return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
   if (count < resident) {
     constexpr std::int64_t fewest_steps = 4;  // that are worth a block's start
     const std::int64_t wanted = plan.pieces > 0 ? count * plan.pieces : resident;
@@ -45,8 +44,8 @@ WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int6
   return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, countable ? static_cast<unsigned>(shared) : 0);
 }
 
-// The part of the tensor cores' speed that mma reaches: shared memory gives 128 bytes a cycle, ldmatrix takes 512, and a
-// product of 16 x 8 x 32 bytes takes 2 cycles of a multiprocessor. A warp reads its rows of A and all of B.
+// The part of the tensor cores' speed that mma reaches: shared memory gives 128 bytes a cycle, ldmatrix takes 512, and
+// a product of 16 x 8 x 32 bytes takes 2 cycles of a multiprocessor. A warp reads its rows of A and all of B.
 double mma_share(const GemmPlan& plan) {
   const double rows = plan.group_rows() / 64, columns = plan.tile.n / 16.0;
   return 0.9 * std::min(1.0, 2 * rows * 2 * columns / (4 * (rows + columns)));
@@ -185,7 +184,12 @@ std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction in
   for (const int pieces : {0, 2}) {
     for (const bool exchange : {false, true})
       for (const int n : {16, 32, 64, 112})
-        add({.tile = {64, n}, .cluster = {1, 1}, .multiply_groups = 1, .split = true, .pieces = pieces, .exchange = exchange});
+        add({.tile = {64, n},
+             .cluster = {1, 1},
+             .multiply_groups = 1,
+             .split = true,
+             .pieces = pieces,
+             .exchange = exchange});
     for (const int n : {64, 128}) add({.tile = {128, n}, .cluster = {1, 1}, .split = true, .pieces = pieces});
   }
   return plans;

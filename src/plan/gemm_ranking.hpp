@@ -33,8 +33,8 @@ ChipRates rates_of(const DeviceInfo& device);
 struct GemmEstimate {
   GemmPlan plan;
   WorkSchedule work{};
-  std::int64_t tiles = 0;  // of the output, in cluster tiles
-  double waves = 0;        // tiles over clusters; a whole number unless tiles are shared
+  std::int64_t tiles = 0;     // of the output, in cluster tiles
+  double waves = 0;           // tiles over clusters; a whole number unless tiles are shared
   double step_seconds = 0;    // one stage of one tile: the slower of the tensor cores and L2
   double tile_seconds = 0;    // what a tile takes besides its steps: filling the ring, storing the sums
   double share_seconds = 0;   // what sharing tiles along k takes: sums through L2, waiting
@@ -53,7 +53,6 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRa
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
 
 // The plans themselves, each valid.
-std::vector<GemmPlan> candidate_plans(const GemmKind& kind,
-                                      TensorInstruction instruction = TensorInstruction::wgmma);
+std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction = TensorInstruction::wgmma);
 
 }  // namespace wm::plan

@@ -48,7 +48,7 @@ TEST_F(Gemm, TakesOperandsInEitherMajorness) {
       } else {  // only 16-bit types are read by wgmma as they lie
         const std::string a = a_columns ? "threads, transposing" : "threads, 16-byte copies";
         const std::string b = b_columns ? "threads, 16-byte copies" : "threads, transposing";
-        EXPECT_EQ(path, a == b ? a : fmt::format("a: {}; b: {}", a, b));
+        EXPECT_TRUE(path.starts_with(a == b ? a : fmt::format("a: {}; b: {}", a, b))) << path;  // D's way is the plan's
       }
     }
 }
@@ -214,7 +214,7 @@ TEST_F(Gemm, TakesEveryAlignmentOfBasesAndLeadingDimensions) {
     GemmCase c = of_types(type, type, type == i8 ? i32 : bf16);
     c.a_layout = a;
     c.b_layout = b;
-    EXPECT_EQ(check(stream, c).path(), path) << describe(c);
+    EXPECT_TRUE(check(stream, c).path().starts_with(path)) << describe(c);
     c.k -= 7;
     c.a_layout.padding += 7 * a.step;
     c.b_layout.padding += 7 * b.step;

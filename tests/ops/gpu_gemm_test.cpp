@@ -51,7 +51,7 @@ TEST(GemmOnChip, FirstUseTakesUnder800MillisecondsAndUnder20FromTheCache) {
     work();
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   };
-  const GemmPlan plan{};  // the largest
+  const GemmPlan plan{.stages = 3};  // a large one, that no other test has compiled in this process
   EXPECT_LT(milliseconds([&] { gemm(stream, problem.request(plan)); }), 800) << "plan, NVRTC, load";
   const auto from_cache = [&] {
     const ops::GemmSource source = ops::gemm_source(plan);

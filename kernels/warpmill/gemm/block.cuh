@@ -61,9 +61,10 @@ using GemmCourier =
            Select<plan.kind.a_producer == Producer::elements || plan.kind.b_producer == Producer::elements,
                   StoreCourier<plan.producer_threads()>, CopyCourier<plan.producer_threads()>>>;
 template <GemmPlan plan>
-inline constexpr u32 stage_readers = !plan.wgmma() ? plan.threads() / 32
-                                     : (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) *
-                                           (plan.cluster.m + plan.cluster.n - 1);
+inline constexpr u32 stage_readers =
+    !plan.wgmma()
+        ? plan.threads() / 32
+        : (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) * (plan.cluster.m + plan.cluster.n - 1);
 template <GemmPlan plan>
 using GemmRing = Ring<plan.stages, GemmCourier<plan>, stage_readers<plan>>;
 

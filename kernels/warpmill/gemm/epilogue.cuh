@@ -102,8 +102,8 @@ template <GemmPlan plan>
 using Strip = SharedTile<Element<plan.kind.d>, plan.kind.d_columns ? plan.strip_columns() : 64,
                          GemmPlan::row_bytes / plan.d_bytes()>;
 
-// A multiply group's way out: strips in shared memory that the copy engine stores while the next are made, or where there
-// is none, the group's threads, 16 bytes at a time.
+// A multiply group's way out: strips in shared memory that the copy engine stores while the next are made, or where
+// there is none, the group's threads, 16 bytes at a time.
 template <GemmPlan plan, class Function>
 class StripWriter {
  public:
@@ -115,8 +115,7 @@ class StripWriter {
                        f32& amax) {
     constexpr int columns = plan.strip_columns();
 #pragma unroll
-    for (int i = 0; i + 1 < plan.strips(); ++i)
-      write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
+    for (int i = 0; i + 1 < plan.strips(); ++i) write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
     write_strip<plan.last_strip_columns()>(sums, (plan.strips() - 1) * columns, args.d_last, args, corner, amax);
   }
   // Shared memory lives until its last store has read it.

@@ -1,9 +1,9 @@
 // Tiles that several clusters share along k (WorkSchedule): those that come to a tile after its first step leave their
 // sums in the workspace, the one that had the first step adds them in the order of k and stores the tile.
 //
-// Each multiply group of each block has one slot: a run begins inside at most one tile. A thread's sums are for the same
-// thread of the group that collects them, and carry their own marks; so nobody fences, and no barrier is taken. The
-// reader clears what it has read: the workspace is zero again when the kernel ends.
+// Each multiply group of each block has one slot: a run begins inside at most one tile. A thread's sums are for the
+// same thread of the group that collects them, and carry their own marks; so nobody fences, and no barrier is taken.
+// The reader clears what it has read: the workspace is zero again when the kernel ends.
 #pragma once
 
 #include "warpmill/gemm/epilogue.cuh"

@@ -63,8 +63,8 @@ struct EpilogueFacts {
   bool amax = false;          // the largest magnitude, before D's own scale
   bool d_scale = false;       // a last factor, before rounding
   Activation activation = Activation::none;
-  DType c = DType::bf16;      // of the residual
-  DType bias = DType::f32;    // of both biases
+  DType c = DType::bf16;    // of the residual
+  DType bias = DType::f32;  // of both biases
 
   constexpr bool operator==(const EpilogueFacts&) const = default;
   constexpr EpilogueFacts transposed() const {
@@ -82,8 +82,8 @@ struct GemmKind {
   Major a_major = Major::k, b_major = Major::k;
   bool d_columns = false;  // D's columns are contiguous instead of its rows
   Producer a_producer = Producer::tma, b_producer = Producer::tma;
-  bool d_scattered = false;       // D is no place the copy engine can write
-  bool promote = false;           // 8-bit floats: add the tensor cores' sums of 128 products in full precision
+  bool d_scattered = false;  // D is no place the copy engine can write
+  bool promote = false;      // 8-bit floats: add the tensor cores' sums of 128 products in full precision
   EpilogueFacts epilogue{};
 
   constexpr bool operator==(const GemmKind&) const = default;
@@ -203,16 +203,14 @@ struct GemmPlan {
     const int share = register_limit / (threads() * blocks_each()) / 8 * 8;
     return share < 255 ? share : 255;
   }
-  // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run, and with mma, four
-  // warps alone would not fill the tensor cores.
+  // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run, and with mma,
+  // four warps alone would not fill the tensor cores.
   constexpr int blocks_each() const {
     const bool small = wgmma() ? !moves_registers() && threads() * 2 <= 1024 : threads() == group_threads;
     return small && 2 * (shared_bytes() + 1024) <= shared_limit() + 1024 ? 2 : 1;
   }
   // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
-  constexpr int accumulator_registers() const {
-    return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1);
-  }
+  constexpr int accumulator_registers() const { return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1); }
   // One block's sums of a tile in the workspace of a split plan, each with its mark.
   constexpr int partial_bytes() const { return tile.m * tile.n * 8; }
 
@@ -249,6 +247,8 @@ struct GemmPlan {
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
+    if (wgmma() && tile.n / 2 > register_limit / threads() - 24)
+      return "a product of so many columns takes more registers than each of so many threads begins with";
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages * 16 > barrier_bytes) return "the ring has at most 64 stages";
     if (shared_bytes() > shared_limit())
@@ -280,12 +280,12 @@ struct MatrixAddress {
 
 // What the kernels get.
 struct GemmArguments {
-  TensorMap a, b;           // boxes of one block's share of a stage; none where there is no copy engine
-  TensorMap d, d_last;      // boxes of one strip, and of a tile's last one
-  MatrixAddress a_at, b_at; // A's rows along m, B's along n, columns along k: for producers by threads
+  TensorMap a, b;            // boxes of one block's share of a stage; none where there is no copy engine
+  TensorMap d, d_last;       // boxes of one strip, and of a tile's last one
+  MatrixAddress a_at, b_at;  // A's rows along m, B's along n, columns along k: for producers by threads
   MatrixAddress d_at, c_at;
   unsigned long long row_scale, column_scale, row_bias, column_bias, amax, d_scale;  // addresses
-  int row_scale_stride, column_scale_stride;                                        // 1, or 0: one for all
+  int row_scale_stride, column_scale_stride;                                         // 1, or 0: one for all
   float alpha, beta;
   unsigned m, n, k;
   unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2

@@ -91,7 +91,8 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
 #pragma unroll
     for (int block = 0; block < GemmSums<plan>::blocks; ++block)
 #pragma unroll
-      for (int i = 0; i < Fragment<plan.tile.n>::count; ++i) sums.block[block].value[i] += products.block[block].value[i];
+      for (int i = 0; i < Fragment<plan.tile.n>::count; ++i)
+        sums.block[block].value[i] += products.block[block].value[i];
   }
 }
 
@@ -138,7 +139,8 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
 }
 
 template <GemmPlan plan, class Function>
-__global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90(const __grid_constant__ GemmArguments args) {
+__global__ __launch_bounds__(plan.threads(),
+                             plan.blocks_each()) void gemm_sm90(const __grid_constant__ GemmArguments args) {
   static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
   static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
   extern __shared__ __align__(1024) u8 memory[];

@@ -9,23 +9,41 @@ namespace detail {
 template <DType dtype>
 struct ElementOf;
 template <>
-struct ElementOf<DType::u8> { using type = u8; };
+struct ElementOf<DType::u8> {
+  using type = u8;
+};
 template <>
-struct ElementOf<DType::i8> { using type = i8; };
+struct ElementOf<DType::i8> {
+  using type = i8;
+};
 template <>
-struct ElementOf<DType::i32> { using type = i32; };
+struct ElementOf<DType::i32> {
+  using type = i32;
+};
 template <>
-struct ElementOf<DType::f16> { using type = f16; };
+struct ElementOf<DType::f16> {
+  using type = f16;
+};
 template <>
-struct ElementOf<DType::bf16> { using type = bf16; };
+struct ElementOf<DType::bf16> {
+  using type = bf16;
+};
 template <>
-struct ElementOf<DType::f32> { using type = f32; };
+struct ElementOf<DType::f32> {
+  using type = f32;
+};
 template <>
-struct ElementOf<DType::tf32> { using type = tf32; };
+struct ElementOf<DType::tf32> {
+  using type = tf32;
+};
 template <>
-struct ElementOf<DType::e4m3> { using type = e4m3; };
+struct ElementOf<DType::e4m3> {
+  using type = e4m3;
+};
 template <>
-struct ElementOf<DType::e5m2> { using type = e5m2; };
+struct ElementOf<DType::e5m2> {
+  using type = e5m2;
+};
 }  // namespace detail
 
 template <DType dtype>

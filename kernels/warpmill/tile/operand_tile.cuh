@@ -67,7 +67,7 @@ struct OperandTile<Element_, Major::mn, extent> {
     for (int i = 0; i < spans; ++i)
       detail::load_share<shares>(span[i].from_row(first), map,
                                  {i32(mn + i * span_columns), i32(step * k + first), i32(matrix)}, full, sharing,
-                               policy);
+                                 policy);
   }
   template <int shares>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 step, u32 matrix, Sharing sharing) {

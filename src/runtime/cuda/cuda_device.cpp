@@ -145,7 +145,8 @@ std::optional<std::uint64_t> CudaDevice::stream_number(void* stream) {
         [&] { return fmt::format("asking whether a stream of {} is captured", info_.id); });
   if (capturing != CU_STREAM_CAPTURE_STATUS_NONE) return std::nullopt;  // to ask for the number would end the capture
   unsigned long long number = 0;
-  check(driver_.stream_number(as_stream(stream), &number), [&] { return fmt::format("asking for the number of a stream of {}", info_.id); });
+  check(driver_.stream_number(as_stream(stream), &number),
+        [&] { return fmt::format("asking for the number of a stream of {}", info_.id); });
   return number;
 }
 void CudaDevice::synchronize_stream(void* stream) {
