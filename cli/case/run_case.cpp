@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <new>
 
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "files.hpp"
 #include "fill.hpp"
@@ -27,10 +27,17 @@ auto at_place(const std::string& place, Do what) {
     return what();
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", place, error.what()));
-  } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: this machine has not enough memory for its elements", place));
   }
+}
+
+// A kernel's memory may be small where a stride is 0 and still have more elements than this machine could compare.
+// Asked for first, because a system that promises more memory than it has would only end the program.
+void check_host_memory(const Layout& layout) {
+  const std::size_t needed = layout.elements * size_of(layout.dtype);
+  const auto present = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (needed > present)
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("its elements take {} bytes, more than the {} of this machine", needed, present));
 }
 
 // The C++ name of a mangled one, without its arguments: "scale<float>(float*)" is scale.
@@ -55,6 +62,7 @@ class Buffers {
     for (const auto& spec : specs)
       at_place(spec.place, [&] {
         buffers_.emplace_back(device, spec.layout.bytes);  // first: a device refuses what is too large in words
+        check_host_memory(spec.layout);
         initial_.push_back(fill_elements(spec.fill, spec.layout));
         if (spec.layout.bytes == 0 || (!poison && std::holds_alternative<Poison>(spec.fill))) return;
         buffers_.back().upload(to_memory(spec.layout, initial_.back()));

@@ -118,6 +118,7 @@ TEST_F(Program, WhatCannotRunExitsWithTwoAndSaysWhy) {
   ended = start(run_virtual(changed("saxpy.json", "[10007]", "[281474976710656], \"strides\": [0]")) + " --json");
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(nlohmann::json::parse(ended.out)["error"]["code"], "out of memory");
+  EXPECT_THAT(ended.out, HasSubstr("buffers.x: its elements take 1125899906842624 bytes, more than the "));
 
   ended = start("run --device quantum " + (examples / "saxpy.json").string());
   EXPECT_EQ(ended.status, 2);

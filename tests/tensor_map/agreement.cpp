@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     fmt::print("{} ({}), driver {}.{}\n\n", cuda.name, cuda.arch.name(), cuda.driver_version / 1000,
                cuda.driver_version % 1000 / 10);
     CUdeviceptr memory = 0;
-    cuda.call("cuMemAlloc_v2", &cuMemAlloc, &memory, std::size_t{1} << 20);
+    cuda.call<decltype(&cuMemAlloc)>("cuMemAlloc_v2", &memory, std::size_t{1} << 20);
     const Oracle driver = [&](const TensorMapSpec& spec) {
       TensorMap map;
       return tensor_map::ask_driver(functions, spec, map) == CUDA_SUCCESS;

@@ -16,21 +16,21 @@ class CudaLibrary {
   // Throws not_found with the reason where there is no driver or no GPU.
   CudaLibrary() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
     if (library_ == nullptr) throw Error(ErrorCode::not_found, std::string("no CUDA driver: ") + dlerror());
-    call("cuInit", &cuInit, 0u);
+    call<decltype(&cuInit)>("cuInit", 0u);
     CUdevice device = 0;
-    call("cuDeviceGet", &cuDeviceGet, &device, 0);
+    call<decltype(&cuDeviceGet)>("cuDeviceGet", &device, 0);
     char text[256] = {};
-    call("cuDeviceGetName", &cuDeviceGetName, text, static_cast<int>(sizeof(text)), device);
+    call<decltype(&cuDeviceGetName)>("cuDeviceGetName", text, static_cast<int>(sizeof(text)), device);
     name = text;
-    call("cuDriverGetVersion", &cuDriverGetVersion, &driver_version);
-    call("cuDeviceGetAttribute", &cuDeviceGetAttribute, &arch.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-         device);
-    call("cuDeviceGetAttribute", &cuDeviceGetAttribute, &arch.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-         device);
+    call<decltype(&cuDriverGetVersion)>("cuDriverGetVersion", &driver_version);
+    call<decltype(&cuDeviceGetAttribute)>("cuDeviceGetAttribute", &arch.major,
+                                          CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    call<decltype(&cuDeviceGetAttribute)>("cuDeviceGetAttribute", &arch.minor,
+                                          CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
     arch.specific = true;
     CUcontext context = nullptr;
-    call("cuDevicePrimaryCtxRetain", &cuDevicePrimaryCtxRetain, &context, device);
-    call("cuCtxSetCurrent", &cuCtxSetCurrent, context);
+    call<decltype(&cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain", &context, device);
+    call<decltype(&cuCtxSetCurrent)>("cuCtxSetCurrent", context);
   }
 
   // The function's exported name may carry a version suffix that the header hides behind a macro; give it in full.
@@ -40,8 +40,9 @@ class CudaLibrary {
     if (address == nullptr) throw Error(ErrorCode::not_found, std::string("the CUDA driver has no ") + symbol);
     return address;
   }
+  // Function is a type alone: an address of one, never used, would be linked where nothing optimises it away.
   template <class Function, class... Args>
-  void call(const char* symbol, Function, Args... args) const {
+  void call(const char* symbol, Args... args) const {
     const CUresult result = find<Function>(symbol)(args...);
     if (result != CUDA_SUCCESS)
       throw Error(ErrorCode::execution, std::string(symbol) + " failed with error " + std::to_string(result));

@@ -142,16 +142,18 @@ class Chip {
   Chip()
       : functions_{cuda_.find<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled"),
                    cuda_.find<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col")} {
-    cuda_.call("cuModuleLoadData", &cuModuleLoadData, &module_, static_cast<const void*>(movement_ptx().c_str()));
-    cuda_.call("cuMemAlloc_v2", &cuMemAlloc, &memory, memory_size);
-    cuda_.call("cuMemAlloc_v2", &cuMemAlloc, &out_, std::size_t{1} << 20);
+    cuda_.call<decltype(&cuModuleLoadData)>("cuModuleLoadData", &module_,
+                                            static_cast<const void*>(movement_ptx().c_str()));
+    cuda_.call<decltype(&cuMemAlloc)>("cuMemAlloc_v2", &memory, memory_size);
+    cuda_.call<decltype(&cuMemAlloc)>("cuMemAlloc_v2", &out_, std::size_t{1} << 20);
   }
 
   void upload(const std::vector<std::byte>& bytes) const {
-    cuda_.call("cuMemcpyHtoD_v2", &cuMemcpyHtoD, memory, static_cast<const void*>(bytes.data()), bytes.size());
+    cuda_.call<decltype(&cuMemcpyHtoD)>("cuMemcpyHtoD_v2", memory, static_cast<const void*>(bytes.data()),
+                                        bytes.size());
   }
   void download(std::vector<std::byte>& bytes) const {
-    cuda_.call("cuMemcpyDtoH_v2", &cuMemcpyDtoH, static_cast<void*>(bytes.data()), memory, bytes.size());
+    cuda_.call<decltype(&cuMemcpyDtoH)>("cuMemcpyDtoH_v2", static_cast<void*>(bytes.data()), memory, bytes.size());
   }
 
   // Runs an entry of movement_ptx with `shared` before and after; false where the mbarrier did not complete.
@@ -160,12 +162,12 @@ class Chip {
     if (tensor_map::ask_driver(functions_, copy.spec, map) != CUDA_SUCCESS)
       throw Error(ErrorCode::execution, "the driver refuses " + one_line(copy.spec));
     CUfunction function = nullptr;
-    cuda_.call("cuModuleGetFunction", &cuModuleGetFunction, &function, module_, entry.c_str());
-    cuda_.call("cuFuncSetAttribute", &cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-               200 * 1024);
+    cuda_.call<decltype(&cuModuleGetFunction)>("cuModuleGetFunction", &function, module_, entry.c_str());
+    cuda_.call<decltype(&cuFuncSetAttribute)>("cuFuncSetAttribute", function,
+                                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 * 1024);
     std::vector<std::byte> out = shared;
     out.resize(shared.size() + 4);
-    cuda_.call("cuMemcpyHtoD_v2", &cuMemcpyHtoD, out_, static_cast<const void*>(out.data()), out.size());
+    cuda_.call<decltype(&cuMemcpyHtoD)>("cuMemcpyHtoD_v2", out_, static_cast<const void*>(out.data()), out.size());
     std::uint64_t out_address = out_;
     std::uint32_t bytes = tile_bytes(copy.map), tile = copy.tile, words = static_cast<std::uint32_t>(shared.size() / 4);
     auto at = copy.coordinates.at;
@@ -173,11 +175,11 @@ class Chip {
     std::copy(copy.coordinates.offsets.begin(), copy.coordinates.offsets.end(), offsets.begin());
     std::array<void*, 13> parameters{&map,   &out_address, &bytes, &tile,       &words,      &at[0],     &at[1],
                                      &at[2], &at[3],       &at[4], &offsets[0], &offsets[1], &offsets[2]};
-    cuda_.call("cuLaunchKernel", &cuLaunchKernel, function, 1u, 1u, 1u, 1u, 1u, 1u,
-               static_cast<unsigned>(shared.size() + 1024), static_cast<CUstream>(nullptr), parameters.data(),
-               static_cast<void**>(nullptr));
-    cuda_.call("cuCtxSynchronize", &cuCtxSynchronize);
-    cuda_.call("cuMemcpyDtoH_v2", &cuMemcpyDtoH, static_cast<void*>(out.data()), out_, out.size());
+    cuda_.call<decltype(&cuLaunchKernel)>("cuLaunchKernel", function, 1u, 1u, 1u, 1u, 1u, 1u,
+                                          static_cast<unsigned>(shared.size() + 1024), static_cast<CUstream>(nullptr),
+                                          parameters.data(), static_cast<void**>(nullptr));
+    cuda_.call<decltype(&cuCtxSynchronize)>("cuCtxSynchronize");
+    cuda_.call<decltype(&cuMemcpyDtoH)>("cuMemcpyDtoH_v2", static_cast<void*>(out.data()), out_, out.size());
     std::uint32_t completed = 0;
     std::memcpy(&completed, out.data() + shared.size(), 4);
     std::copy_n(out.begin(), shared.size(), shared.begin());
