@@ -164,7 +164,7 @@ std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction in
   const auto add = [&](GemmPlan plan) {
     plan.kind = plan.exchange ? kind.transposed() : kind;
     plan = plan.with_most_stages();
-    if (plan.valid()) plans.push_back(plan);
+    if (plan.valid() && plan.has_room()) plans.push_back(plan);
   };
   for (const ClusterShape cluster : {ClusterShape{2, 1}, ClusterShape{1, 2}, ClusterShape{1, 1}}) {
     for (const int n : {256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 64, 32})

@@ -1,5 +1,6 @@
 // Plans that the ranking or the shipped table may choose compile without lost speed: no C75xx line, no spill, no stack
 // frame. All of them for plain bf16 and e4m3; for other kinds the ranking's first for products large, middle and flat.
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -105,6 +106,18 @@ TEST(ShippedPlans, OfOtherKindsCompileWithoutLostSpeed) {
   for (const GemmKind& kind : sample_of_kinds())
     for (const plan::GemmShape& shape : {plan::GemmShape{4096, 4096, 4096}, {1000, 1000, 1000}, {16, 6144, 4096}})
       plans.push_back(plan::rank(kind, shape, {}).front().plan);
+  expect_clean(plans);
+}
+
+// GemmPlan::has_room() keeps the ranking from tiles that leave an epilogue too few registers.
+TEST(ShippedPlans, WithTheFewestRegistersToSpareCompileWithoutLostSpeed) {
+  std::vector<GemmPlan> plans;
+  for (const GemmKind& kind : sample_of_kinds()) {
+    const auto candidates = plan::candidate_plans(kind);
+    plans.push_back(*std::min_element(candidates.begin(), candidates.end(), [](const GemmPlan& a, const GemmPlan& b) {
+      return a.spare_registers() < b.spare_registers();
+    }));
+  }
   expect_clean(plans);
 }
 

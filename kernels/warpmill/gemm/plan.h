@@ -100,6 +100,15 @@ struct GemmKind {
   }
   // Columns leave whole in 16-bit types only.
   constexpr bool store_by_threads() const { return d_scattered || (d_columns && element_bytes(d) != 2); }
+  // Registers of a thread that finishes sums; found by compiling the largest tiles with each part.
+  constexpr int finish_registers() const {
+    const EpilogueFacts& e = epilogue;
+    const bool function = e.activation != Activation::none && e.activation != Activation::relu;
+    const bool wide = element_bytes(d) == 1 && !e.none();  // twice as many values are made at a time
+    const int parts = 4 * (store_by_threads() || wide) + 3 * e.residual + e.row_scale + e.column_scale + e.row_bias +
+                      e.column_bias + function + (e.amax || e.d_scale);
+    return 8 * (parts < 8 ? parts : 8);
+  }
   // The same product the other way round: D^T = B^T A^T.
   constexpr GemmKind transposed() const {
     GemmKind kind = *this;
@@ -204,13 +213,21 @@ struct GemmPlan {
     return share < 255 ? share : 255;
   }
   // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run, and with mma,
-  // four warps alone would not fill the tensor cores.
+  // four warps alone would not fill the tensor cores. Half the registers must do for the sums and any epilogue.
   constexpr int blocks_each() const {
-    const bool small = wgmma() ? !moves_registers() && threads() * 2 <= 1024 : threads() == group_threads;
+    const bool small = wgmma() ? !moves_registers() && threads() * 2 <= 1024 && accumulator_registers() <= 56
+                               : threads() == group_threads;
     return small && 2 * (shared_bytes() + 1024) <= shared_limit() + 1024 ? 2 : 1;
   }
   // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
   constexpr int accumulator_registers() const { return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1); }
+  // What a multiply thread has left beside its sums.
+  constexpr int spare_registers() const {
+    return (moves_registers() ? multiply_registers() : register_share()) - accumulator_registers();
+  }
+  constexpr int least_spare() const { return wgmma() ? 40 : 100; }  // addresses; operands of mma
+  // Whether the epilogue fits beside the sums too: a plan without that room is right, but spills.
+  constexpr bool has_room() const { return !wgmma() || spare_registers() >= least_spare() + kind.finish_registers(); }
   // One block's sums of a tile in the workspace of a split plan, each with its mark.
   constexpr int partial_bytes() const { return tile.m * tile.n * 8; }
 
@@ -247,7 +264,7 @@ struct GemmPlan {
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
-    if (wgmma() && tile.n / 2 > register_limit / threads() - 24)
+    if (wgmma() && tile.n / 2 + 32 > register_share())
       return "a product of so many columns takes more registers than each of so many threads begins with";
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages * 16 > barrier_bytes) return "the ring has at most 64 stages";
@@ -255,9 +272,7 @@ struct GemmPlan {
       return wgmma() ? "the stages and the output strips take more than 232448 bytes of shared memory"
                      : "the stages and the output strips take more than 166912 bytes of shared memory";
     if (registers() > register_limit) return "the roles take more than 65536 registers";
-    // Operands of mma lie in registers beside the sums.
-    if (accumulator_registers() > (moves_registers() ? multiply_registers() : register_share()) - (wgmma() ? 40 : 100))
-      return "the sums leave a multiply thread too few registers";
+    if (spare_registers() < least_spare()) return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
   constexpr bool valid() const { return problem() == nullptr; }
