@@ -27,7 +27,8 @@ TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlan) {
   EXPECT_NE(problem({.tile = {128, 128}, .stages = 1}).find("2 stages"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .cluster = {8, 1}}).find("cluster"), std::string::npos);
   EXPECT_NE(problem({.tile = {256, 256}, .stages = 2}).find("sums"), std::string::npos);
-  EXPECT_NE(problem({.tile = {192, 256}, .stages = 2, .multiply_groups = 3}).find("so many columns"), std::string::npos);
+  EXPECT_NE(problem({.tile = {192, 256}, .stages = 2, .multiply_groups = 3}).find("so many columns"),
+            std::string::npos);
 }
 
 TEST(GemmPlan, IsTheSameAfterItsTextIsRead) {

@@ -8,8 +8,8 @@
 
 #include "warpmill/gemm/epilogue.cuh"
 #include "warpmill/gemm/plan.h"
+#include "warpmill/pipeline/marked.cuh"
 #include "warpmill/pipeline/roles.cuh"
-#include "warpmill/ptx/marked.cuh"
 #include "warpmill/tile/fragment.cuh"
 
 namespace wm {
