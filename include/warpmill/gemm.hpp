@@ -58,8 +58,9 @@ struct GemmResult {
 
 // Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
 // cache) and allocate the stream's workspace: make it before a graph capture begins. Later calls with the shape only
-// launch, and may be captured. The result is the same bits every time. A request that cannot be served is refused in
-// words before anything is launched.
+// launch, and may be captured (a plan that shares tiles along k uses the capturing stream's workspace: replay such
+// graphs in that stream, or not beside its other products). The result is the same bits every time. A request that
+// cannot be served is refused in words before anything is launched.
 GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

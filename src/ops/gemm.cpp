@@ -166,7 +166,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
   // Where one row or column of tiles is all there is, the other operand is read once: its lines make room first, those
   // of the operand that every tile reads stay (cache.cuh has the bits); and as memory is the limit, the first of what
   // streams is brought into L2 while the kernel ahead is ending.
-  const bool a_streams = choice.work.tiles.columns == 1, b_streams = choice.work.tiles.rows == 1;
+  const auto once = [&](unsigned tiles, const Matrix& m) {
+    return tiles == 1 && (p.batch == 1 || m.matrix_stride != 0);
+  };
+  const bool a_streams = once(choice.work.tiles.columns, p.a), b_streams = once(choice.work.tiles.rows, p.b);
   constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000,
                           unchanged = 0x1000000000000000;
   const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
@@ -246,8 +249,13 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
         fmt::format("gemm refused: the plan given takes wgmma, which only sm_90a has, and {} is {}; take an mma plan",
                     device.info().id, arch.name()));
   const CallKey key{ops::understand(stream, request, instruction), request.plan};
-  if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
-  if (key.problem.m == 0 || key.problem.n == 0 || key.problem.batch == 0) return {};
+  const auto clear_amax = [&] {  // once nothing can be refused any more
+    if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
+  };
+  if (key.problem.m == 0 || key.problem.n == 0 || key.problem.batch == 0) {
+    clear_amax();
+    return {};
+  }
   DeviceState& state = state_of(device);
   const auto find = [&]() -> std::shared_ptr<const PreparedCall> {
     const std::lock_guard lock(state.mutex);
@@ -262,10 +270,12 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
     state.calls.emplace(key, call);
   }
   if (call->workspace_bytes == 0) {
+    clear_amax();
     launch(stream, call->kernel, call->config, call->arguments);
   } else {
     GemmArguments arguments = call->arguments;
     arguments.partials = ops::workspace_of(stream, call->workspace_bytes);
+    clear_amax();
     launch(stream, call->kernel, call->config, arguments);
   }
   return call->result;

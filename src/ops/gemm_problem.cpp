@@ -46,7 +46,7 @@ void check_types(const GemmRequest& request, const Device& device, TensorInstruc
   if (request.promote && !small) refuse("promote is for e4m3 and e5m2; other types have full sums already");
 }
 
-// Element i of a dimension lies at i * stride; with one element the stride says nothing and is taken as `otherwise`.
+// Element i of a dimension lies at i * stride; with one element the stride says nothing and is taken as 0.
 Matrix matrix_of(const View& view, bool rows_first) {
   const std::size_t rank = view.shape.size();
   const auto stride = [&](std::size_t dimension) { return view.shape[dimension] > 1 ? view.strides[dimension] : 0; };
@@ -60,7 +60,6 @@ Matrix matrix_of(const View& view, bool rows_first) {
 bool contiguous(std::int64_t stride, std::int64_t size) { return stride == 1 || size <= 1; }
 
 struct Operand {
-  std::string_view name;
   Matrix& matrix;
   std::int64_t rows, columns, batch;
   int bytes;  // an element
@@ -253,8 +252,8 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   kind.promote = request.promote;
 
   const int bytes = static_cast<int>(size_of(a.dtype));
-  const Arrival of_a = arrival_of({"a", p.a, p.m, p.k, p.batch, bytes}, instruction);
-  const Arrival of_b = arrival_of({"b", p.b, p.n, p.k, p.batch, bytes}, instruction);
+  const Arrival of_a = arrival_of({p.a, p.m, p.k, p.batch, bytes}, instruction);
+  const Arrival of_b = arrival_of({p.b, p.n, p.k, p.batch, bytes}, instruction);
   kind.a_major = of_a.major, kind.b_major = of_b.major;
   // Both by the engine or both by threads: one ring, one kind of arrival. An empty k has nothing to map.
   if (!of_a.by_engine || !of_b.by_engine || p.k == 0) {
@@ -266,7 +265,7 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   if (overlaps_itself(d))
     refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
   kind.d_columns = columns;
-  const Operand out{"d", p.d, p.m, p.n, p.batch, static_cast<int>(size_of(d.dtype))};
+  const Operand out{p.d, p.m, p.n, p.batch, static_cast<int>(size_of(d.dtype))};
   const std::int64_t inner = columns ? p.m : p.n;
   // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
   kind.d_scattered = !(rows || columns) || inner * out.bytes % 16 != 0 ||

@@ -5,6 +5,8 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,11 +26,14 @@ struct Held {
 
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
   static std::mutex mutex;
-  static auto& all = *new std::map<std::pair<const void*, const void*>, Held>;  // never destroyed: no order at exit
+  static auto& all =
+      *new std::map<std::tuple<const void*, const void*, std::thread::id>, Held>;  // never destroyed: no order at exit
   const Device& device = stream.device();
   const auto number = device.backend().stream_number(stream.native());
   const std::lock_guard lock(mutex);
-  Held& held = all[{&device.backend(), stream.native()}];
+  // The driver's own handles (up to 2) may mean another stream in each thread.
+  const bool special = reinterpret_cast<std::uintptr_t>(stream.native()) <= 2;
+  Held& held = all[{&device.backend(), stream.native(), special ? std::this_thread::get_id() : std::thread::id()}];
   if (held.buffers.empty() || held.buffers.back().bytes() < bytes) {
     if (!number)
       throw Error(ErrorCode::invalid_argument,
@@ -39,7 +44,7 @@ std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
     held.buffers.push_back(std::move(buffer));
   }
   if (number && held.stream_number != *number) {
-    // The handle of a stream that is gone, or one handle for each thread's own stream: its work may still run.
+    // The handle of a stream that is gone: its work may still run.
     if (held.stream_number != 0) device.synchronize();
     held.stream_number = *number;
   }

@@ -1,4 +1,5 @@
-// Memory that kernels of one stream use between them: each stream has its own, so two streams never share it.
+// Memory that kernels of one stream use between them: each stream has its own, so two streams never share it. A graph
+// holds that of the stream it was captured from.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,8 @@ std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, c
   if (entry) {
     const GemmPlan tuned = plan_from_text(entry->plan, kind);
     // Measured without an epilogue, for instance: what this product adds may not leave it room.
-    if (tuned.valid() && tuned.has_room() && tuned.instruction == rates.instruction)
+    if (tuned.valid() && tuned.has_room() && tuned.instruction == rates.instruction &&
+        static_cast<std::size_t>(tuned.shared_bytes()) + 1024 <= rates.shared_bytes)
       return GemmChoice{estimate(tuned, shape, rates), true};
   }
   const auto ranking = rank(kind, shape, rates);

@@ -12,7 +12,7 @@ namespace wm::plan {
 
 std::string text_of(const GemmPlan& plan);
 
-// The kind stays the default. What is left out: as many stages as fit, cluster 1x1, two multiply groups. Throws
+// What is left out: as many stages as fit, cluster 1x1, two multiply groups. Throws
 // invalid_argument and says what a plan looks like; whether it fits the chip is GemmPlan::problem()'s to say.
 GemmPlan plan_from_text(std::string_view text, const GemmKind& kind = {});
 

@@ -30,7 +30,10 @@ std::uint32_t best_band(const GemmPlan& plan, std::int64_t rows, int clusters) {
 WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int64_t steps, int resident) {
   const std::int64_t count = tiles.count();
   const auto whole = static_cast<unsigned>(std::min<std::int64_t>(resident, count));
-  if (!plan.split || count % resident == 0) return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
+  // Steps of shared tiles are counted through all of them, in 32 bits.
+  const std::int64_t shared = count < resident ? count : count % resident + resident;
+  if (!plan.split || count % resident == 0 || shared * steps > std::numeric_limits<std::int32_t>::max())
+    return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
   if (count < resident) {
     constexpr std::int64_t fewest_steps = 4;  // that are worth a block's start
     const std::int64_t wanted = plan.pieces > 0 ? count * plan.pieces : resident;
@@ -39,9 +42,7 @@ WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int6
     return WorkSchedule::make(tiles, static_cast<unsigned>(steps), static_cast<unsigned>(clusters),
                               clusters > count ? static_cast<unsigned>(count) : 0);
   }
-  const std::int64_t shared = count % resident + resident;
-  const bool countable = shared * steps <= std::numeric_limits<std::int32_t>::max();
-  return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, countable ? static_cast<unsigned>(shared) : 0);
+  return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, static_cast<unsigned>(shared));
 }
 
 // The part of the tensor cores' speed that mma reaches: shared memory gives 128 bytes a cycle, ldmatrix takes 512, and

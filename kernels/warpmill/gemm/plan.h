@@ -233,6 +233,10 @@ struct GemmPlan {
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
+    // First what would make the arithmetic below overflow.
+    if (cluster.m < 1 || cluster.n < 1 || cluster.m > 4 || cluster.n > 4) return "a cluster has 1 to 4 blocks";
+    if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
+    if (stages > 64) return "the ring has at most 64 stages";
     if (multiply_groups < 1 || multiply_groups > 3) return "there are 1 to 3 multiply groups";
     if (pipelining == Pipelining::pingpong) {
       if (multiply_groups != 2) return "ping-pong takes two multiply groups";
@@ -241,7 +245,7 @@ struct GemmPlan {
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
-    if (cluster.m < 1 || cluster.n < 1 || cluster_size() > 4) return "a cluster has 1 to 4 blocks";
+    if (cluster_size() > 4) return "a cluster has 1 to 4 blocks";
     if (!kind.by_tma() && cluster_size() > 1) return "only the copy engine brings data to a whole cluster";
     if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote))
       return "the multistage kernels have no clusters and no promotion";
@@ -267,7 +271,6 @@ struct GemmPlan {
     if (wgmma() && tile.n / 2 + 32 > register_share())
       return "a product of so many columns takes more registers than each of so many threads begins with";
     if (stages < 2) return "a ring needs 2 stages at least";
-    if (stages * 16 > barrier_bytes) return "the ring has at most 64 stages";
     if (shared_bytes() > shared_limit())
       return wgmma() ? "the stages and the output strips take more than 232448 bytes of shared memory"
                      : "the stages and the output strips take more than 166912 bytes of shared memory";
@@ -280,7 +283,7 @@ struct GemmPlan {
   // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
   constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
-    if (stage_bytes() <= 0) return plan;
+    if (tile.m < 1 || tile.m > 384 || tile.n < 1 || tile.n > 256) return plan;
     plan.stages = (shared_limit() - barrier_bytes - out_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
     return plan;
