@@ -1,0 +1,75 @@
+// Nobody can go on: who waits for what, and why it cannot come.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "vgpu/check/judge.hpp"
+
+namespace wm::vgpu::check {
+
+// Who has arrived there before, and what keeps them from it now.
+std::string Judge::why_pending(const Cluster& cluster, const Mbarrier& barrier) {
+  if (barrier.arrivals.empty()) return "; nobody has ever arrived at it";
+  std::string text = "; it was last arrived at by";
+  const char* comma = "";
+  for (const auto& [number, arrival] : barrier.arrivals) {
+    bool waits = false;
+    for (const auto& block : cluster.blocks)
+      if (number / warps_per_block_ == number_of(*block))
+        waits = (block->warps[number % warps_per_block_].live() & arrival.lanes) != 0;
+    const FindingPlace who = place(arrival, "");
+    text += fmt::format("{} warp {} ({}:{}), which {}", comma, who.warp, who.file, who.line,
+                        waits ? "waits itself" : "has exited");
+    comma = ",";
+    if (&arrival == &std::next(barrier.arrivals.begin(), std::min<std::size_t>(barrier.arrivals.size(), 3) - 1)->second)
+      break;
+  }
+  return text;
+}
+
+std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const Part& part) {
+  const Wait& wait = part.wait;
+  switch (wait.kind) {
+    case WaitKind::mbarrier: {
+      const Mbarrier* const barrier = find_mbarrier(cluster, wait.address);
+      if (barrier == nullptr) return fmt::format("waits for {}", names_.mbarrier(wait.address));
+      std::string text = fmt::format("waits for {}, parity {}: {} of {} arrivals missing",
+                                     names_.mbarrier(wait.address), wait.parity, barrier->pending, barrier->expected);
+      if (barrier->bytes != 0)
+        text +=
+            fmt::format(", {} bytes {}", std::abs(barrier->bytes), barrier->bytes > 0 ? "still to come" : "too many");
+      return barrier->pending > 0 ? text + why_pending(cluster, *barrier) : text;
+    }
+    case WaitKind::barrier: {
+      const NamedBarrier& barrier = warp.block().barriers[wait.index];
+      return fmt::format("waits at barrier {}: {} of {} threads arrived", wait.index, barrier.arrived,
+                         barrier.whole_block ? warp.block().live_threads : barrier.expected);
+    }
+    case WaitKind::cluster_barrier:
+      return fmt::format("waits at the cluster's barrier: {} of {} threads arrived", cluster.barrier.arrived,
+                         cluster.threads);
+    case WaitKind::lanes:
+      return fmt::format("waits for lanes {:#010x} of its warp", wait.lanes & warp.live() & ~part.mask);
+    default: return "waits";
+  }
+}
+
+void Judge::stuck(const Cluster& cluster) {
+  check_bytes_left(cluster);
+  for (const auto& block : cluster.blocks) check_warpgroups(*block);
+  Finding finding;
+  finding.name = fault::deadlock;
+  finding.message = "no warp of a cluster can go on, and nothing is in flight";
+  finding.help = "what each one waits for must be done by a thread that does not itself wait for it";
+  std::map<std::tuple<const Block*, u32, std::string>, Stamp> waiting;
+  for (const auto& block : cluster.blocks)
+    for (const Warp& warp : block->warps)
+      for (const Part& part : warp.parts()) {
+        const u32 site = sites_.of(*part.frame.function, part.pc);
+        waiting.try_emplace({block.get(), site, describe_wait(cluster, warp, part)}, stamp(warp, part.mask, site));
+      }
+  for (const auto& [key, who] : waiting) finding.places.push_back(place(who, std::get<2>(key)));
+  if (findings_.is_new(fault::deadlock, 0, 0)) findings_.add(std::move(finding));
+}
+
+}  // namespace wm::vgpu::check
