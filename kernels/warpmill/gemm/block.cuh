@@ -32,6 +32,15 @@ struct GemmShared {
   RingBarriers<plan.stages> ring;
 };
 
+// The block's dynamic shared memory, laid out.
+template <GemmPlan plan>
+WM_DEVICE GemmShared<plan>& shared_of() {
+  static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
+  static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
+  extern __shared__ __align__(1024) u8 memory[];
+  return *reinterpret_cast<GemmShared<plan>*>(memory);
+}
+
 // Where a block stands in its cluster, and which tile is its.
 template <GemmPlan plan>
 struct GemmPlace {

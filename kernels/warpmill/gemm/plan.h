@@ -89,7 +89,7 @@ struct GemmKind {
   constexpr bool operator==(const GemmKind&) const = default;
 
   constexpr int operand_bytes() const { return element_bytes(a); }
-  constexpr bool integer() const { return a == DType::i8 || a == DType::u8; }
+  constexpr bool integer() const { return a == DType::i8; }
   constexpr bool by_tma() const { return a_producer == Producer::tma && b_producer == Producer::tma; }
   // Where the copy engine reads and writes, copies of 16 bytes do too.
   constexpr GemmKind without_tma() const {

@@ -57,10 +57,7 @@ WM_DEVICE void multiply_stage(GemmSums<plan>& sums, u32 index, u32 first_row, Ge
 template <GemmPlan plan, class Function>
 __global__ __launch_bounds__(plan.threads(),
                              plan.blocks_each()) void gemm_sm80(const __grid_constant__ GemmArguments args) {
-  static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
-  static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
-  extern __shared__ __align__(1024) u8 memory[];
-  auto& shared = *reinterpret_cast<GemmShared<plan>*>(memory);
+  auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
   GemmRing<plan> ring(shared.ring);
   if (threadIdx.x == 0) ring.init();

@@ -141,10 +141,7 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
 template <GemmPlan plan, class Function>
 __global__ __launch_bounds__(plan.threads(),
                              plan.blocks_each()) void gemm_sm90(const __grid_constant__ GemmArguments args) {
-  static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
-  static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
-  extern __shared__ __align__(1024) u8 memory[];
-  auto& shared = *reinterpret_cast<GemmShared<plan>*>(memory);
+  auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
 
   if (threadIdx.x == 0) {

@@ -7,47 +7,20 @@ namespace wm {
 
 namespace detail {
 template <DType dtype>
-struct ElementOf;
-template <>
-struct ElementOf<DType::u8> {
-  using type = u8;
-};
-template <>
-struct ElementOf<DType::i8> {
-  using type = i8;
-};
-template <>
-struct ElementOf<DType::i32> {
-  using type = i32;
-};
-template <>
-struct ElementOf<DType::f16> {
-  using type = f16;
-};
-template <>
-struct ElementOf<DType::bf16> {
-  using type = bf16;
-};
-template <>
-struct ElementOf<DType::f32> {
-  using type = f32;
-};
-template <>
-struct ElementOf<DType::tf32> {
-  using type = tf32;
-};
-template <>
-struct ElementOf<DType::e4m3> {
-  using type = e4m3;
-};
-template <>
-struct ElementOf<DType::e5m2> {
-  using type = e5m2;
-};
+__device__ auto element() {
+  if constexpr (dtype == DType::i8) return i8{};
+  if constexpr (dtype == DType::i32) return i32{};
+  if constexpr (dtype == DType::f16) return f16{};
+  if constexpr (dtype == DType::bf16) return bf16{};
+  if constexpr (dtype == DType::f32) return f32{};
+  if constexpr (dtype == DType::tf32) return tf32{};
+  if constexpr (dtype == DType::e4m3) return e4m3{};
+  if constexpr (dtype == DType::e5m2) return e5m2{};
+}
 }  // namespace detail
 
 template <DType dtype>
-using Element = typename detail::ElementOf<dtype>::type;
+using Element = decltype(detail::element<dtype>());
 
 // Two floats as a pair of smaller ones, the first in the low half; 8-bit floats saturate.
 template <class T>
