@@ -24,7 +24,8 @@ namespace {
 using ops::GemmProblem;
 using ops::Matrix;
 
-// Everything that a prepared call depends on.
+// Everything that a prepared call depends on. alpha and beta are set at each launch; whether they are there at all is
+// part of the kind.
 struct CallKey {
   GemmProblem problem;
   std::optional<GemmPlan> plan;
@@ -192,8 +193,8 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                                 .d_scale = p.d_scale.address,
                                 .row_scale_stride = p.row_scale.stride,
                                 .column_scale_stride = p.column_scale.stride,
-                                .alpha = p.alpha,
-                                .beta = p.beta,
+                                .alpha = 1,
+                                .beta = 0,
                                 .m = static_cast<unsigned>(p.m),
                                 .n = static_cast<unsigned>(p.n),
                                 .k = static_cast<unsigned>(p.k),
@@ -269,15 +270,12 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
     if (state.calls.size() >= DeviceState::most_calls) state.calls.clear();
     state.calls.emplace(key, call);
   }
-  if (call->workspace_bytes == 0) {
-    clear_amax();
-    launch(stream, call->kernel, call->config, call->arguments);
-  } else {
-    GemmArguments arguments = call->arguments;
-    arguments.partials = ops::workspace_of(stream, call->workspace_bytes);
-    clear_amax();
-    launch(stream, call->kernel, call->config, arguments);
-  }
+  GemmArguments arguments = call->arguments;
+  arguments.alpha = request.epilogue.alpha;
+  arguments.beta = request.epilogue.beta;
+  if (call->workspace_bytes > 0) arguments.partials = ops::workspace_of(stream, call->workspace_bytes);
+  clear_amax();
+  launch(stream, call->kernel, call->config, arguments);
   return call->result;
 }
 

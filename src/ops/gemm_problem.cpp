@@ -183,7 +183,6 @@ void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const St
   bias(e.row_bias, "row_bias", p.m, facts.row_bias, p.row_bias);
   bias(e.column_bias, "column_bias", p.n, facts.column_bias, p.column_bias);
   facts.alpha = e.alpha != 1;
-  p.alpha = e.alpha;
   if (e.beta != 0 && !e.c) refuse(fmt::format("beta is {} and there is no c", e.beta));
   if (e.c && e.beta != 0) {  // beta of 0 does not read c, not even its NaNs
     check_device(*e.c, "c", stream);
@@ -194,7 +193,6 @@ void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const St
     if (!is_d && overlap(d, *e.c)) refuse("c overlaps d without being d itself: its elements would change on the way");
     facts.residual = true;
     facts.c = e.c->dtype;
-    p.beta = e.beta;
     p.c = matrix_of(*e.c, true);
   }
   facts.activation = e.activation;

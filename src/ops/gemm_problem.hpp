@@ -27,7 +27,6 @@ struct GemmProblem {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Matrix a, b, d, c;
   Vector row_scale, column_scale, row_bias, column_bias, amax, d_scale;
-  float alpha = 1, beta = 0;
   std::string expression;
 
   bool operator==(const GemmProblem&) const = default;

@@ -36,6 +36,17 @@ struct EpilogueCase {
   bool amax = false, d_scale = false;
 };
 
+// Every part at once.
+inline constexpr EpilogueCase full_epilogue{.alpha = 0.5f,
+                                            .beta = 0.25f,
+                                            .row_scale = Scale::each,
+                                            .column_scale = Scale::each,
+                                            .row_bias = DType::bf16,
+                                            .column_bias = DType::bf16,
+                                            .activation = Activation::silu,
+                                            .amax = true,
+                                            .d_scale = true};
+
 struct GemmCase {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch = 0;  // 0: two dimensions

@@ -112,18 +112,26 @@ TEST_F(Gemm, AppliesTheEpilogue) {
   with({.row_scale = Scale::tensor, .column_scale = Scale::tensor, .amax = true, .d_scale = true}, e4m3, e4m3);
   with({.row_scale = Scale::each, .column_scale = Scale::tensor, .row_bias = bf16}, i8, f32);
   // Everything at once, where A and B change places and where clusters share tiles along k.
-  const EpilogueCase everything{.alpha = 0.5f,
-                                .beta = 0.25f,
-                                .row_scale = Scale::each,
-                                .column_scale = Scale::each,
-                                .row_bias = bf16,
-                                .column_bias = bf16,
-                                .activation = Activation::silu,
-                                .amax = true,
-                                .d_scale = true};
-  with(everything);
-  with(everything, bf16, bf16, "64x48 s3 g1 exchange");
-  with(everything, bf16, f32, "64x64 s3 g1 split exchange");
+  with(full_epilogue);
+  with(full_epilogue, bf16, bf16, "64x48 s3 g1 exchange");
+  with(full_epilogue, bf16, f32, "64x64 s3 g1 split exchange");
+}
+
+TEST_F(Gemm, TakesAlphaAndBetaAnewInEachCall) {
+  constexpr std::int64_t size = 64;
+  const std::vector<wm::bf16> ones(size * size, wm::bf16(1.f));
+  const Buffer operand = Buffer::of<wm::bf16>(stream.device(), ones);
+  const Buffer c = Buffer::of<wm::bf16>(stream.device(), ones);
+  const Buffer d(stream.device(), size * size * sizeof(float));
+  const View view = operand.view<wm::bf16>({size, size});
+  for (const auto& [alpha, beta] : {std::array{2.f, 3.f}, {4.f, 3.f}, {4.f, 5.f}}) {
+    gemm(stream, {.a = view,
+                  .b = view,
+                  .d = d.view<float>({size, size}),
+                  .epilogue = {.alpha = alpha, .beta = beta, .c = c.view<wm::bf16>({size, size})}});
+    stream.synchronize();
+    EXPECT_EQ(d.download<float>(), std::vector<float>(size * size, alpha * size + beta));
+  }
 }
 
 TEST_F(Gemm, IsRightWithEachKindOfPlan) {
