@@ -1,7 +1,9 @@
 // D = epilogue(alpha A B + beta C): matrix products on the tensor cores.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "warpmill/buffer.hpp"
@@ -28,6 +30,14 @@ struct GemmEpilogue {
   std::optional<View> d_scale{};
 };
 
+// Matrices of a batch that lie anywhere: an address for each, d.size() products. The views a, b, c and d have two
+// dimensions then and say what one matrix is like. Where the list of a, b or c is empty all products share the view's
+// matrix, else the view's address does not count. One launch for up to 256 products. The copy engine serves them like
+// any others, if they begin at multiples of 16 bytes.
+struct GemmBatch {
+  std::span<const std::uint64_t> a{}, b{}, c{}, d{};
+};
+
 // A[m,k] B[k,n] = D[m,n], or with a third dimension in front of all three a batch of them (a stride of 0 repeats an
 // operand). Any strides: a weight kept as [n,k] is passed as weight.transposed().
 //
@@ -37,10 +47,13 @@ struct GemmEpilogue {
 //   e4m3, e5m2, in any pair               f32    bf16, f16, f32, e4m3
 //   i8                                    i32    i32 (no epilogue), or as above
 //
+// A batch whose matrices are not evenly apart has their addresses in `batch`.
+//
 // On sm_90a with the copy engine and wgmma; on sm_80 and every other newer chip with cp.async and mma.sync, without
 // 8-bit floats.
 struct GemmRequest {
   View a, b, d;
+  std::optional<GemmBatch> batch{};
   GemmEpilogue epilogue{};
   // 8-bit floats: the tensor cores keep about 14 bits of a sum; this adds their sums of 128 products in full precision.
   bool promote = false;

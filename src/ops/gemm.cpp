@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,6 +32,20 @@ struct CallKey {
   GemmProblem problem;
   std::optional<GemmPlan> plan;
   bool operator==(const CallKey&) const = default;
+
+  // What the choice of a plan and its kernel depend on: the same matrices anywhere.
+  CallKey anywhere() const {
+    CallKey key = *this;
+    GemmProblem& p = key.problem;
+    for (Matrix* matrix : {&p.a, &p.b, &p.c, &p.d}) {
+      matrix->address = 0;
+      if (p.kind.listed) matrix->matrix_stride = 0;
+    }
+    for (ops::Vector* vector : {&p.row_scale, &p.column_scale, &p.row_bias, &p.column_bias, &p.amax, &p.d_scale})
+      vector->address = 0;
+    p.listed = {};
+    return key;
+  }
 };
 struct HashCall {
   std::size_t operator()(const CallKey& key) const {
@@ -38,25 +54,59 @@ struct HashCall {
     const GemmProblem& p = key.problem;
     for (const Matrix* matrix : {&p.a, &p.b, &p.d}) mix(matrix->address);
     for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) mix(static_cast<std::uint64_t>(size));
+    for (const auto* numbers : {&p.listed.a, &p.listed.b, &p.listed.d})
+      for (const std::uint32_t number : *numbers) mix(number);
     return hash;
   }
 };
 
-struct PreparedCall {
+// The plan for a call, and its kernel.
+struct Choice {
+  plan::GemmEstimate estimate;
+  bool tuned = false;
   Kernel kernel;
+};
+
+struct PreparedLaunch {
   LaunchConfig config;
   GemmArguments arguments;
-  std::size_t workspace_bytes;  // of a split plan
+  std::unique_ptr<MatrixNumbers> numbers;  // of a listed batch
+  std::size_t workspace_bytes;             // of a split plan
+};
+struct PreparedCall {
+  Kernel kernel;
+  std::vector<PreparedLaunch> launches;  // one, but for a long list
   GemmResult result;
 };
 
-// What a device keeps between calls; the mutex guards the tables, never a compilation. It lives as long as the process:
+// A table of what is known already, forgotten as a whole where it grows too long.
+template <class Value>
+class Known {
+ public:
+  std::shared_ptr<const Value> find(const CallKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = values_.find(key);
+    return found == values_.end() ? nullptr : found->second;
+  }
+  void add(const CallKey& key, std::shared_ptr<const Value> value) {
+    const std::lock_guard lock(mutex_);
+    if (values_.size() >= most) values_.clear();
+    values_.emplace(key, std::move(value));
+  }
+
+ private:
+  static constexpr std::size_t most = 1024;
+  std::mutex mutex_;
+  std::unordered_map<CallKey, std::shared_ptr<const Value>, HashCall> values_;
+};
+
+// What a device keeps between calls; mutexes guard the tables, never a compilation. It lives as long as the process:
 // kernels keep their device open.
 struct DeviceState {
   std::mutex mutex;
   std::map<std::string, Kernel> kernels;  // by the plan's C++ expression and the caller's activation
-  std::unordered_map<CallKey, std::shared_ptr<const PreparedCall>, HashCall> calls;
-  static constexpr std::size_t most_calls = 1024;
+  Known<Choice> choices;                  // by CallKey::anywhere()
+  Known<PreparedCall> calls;
 };
 
 DeviceState& state_of(const Device& device) {
@@ -124,19 +174,27 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
                    plan.span_columns(tile_extent));
 }
 
-TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& plan, int columns) {
-  if (plan.kind.store_by_threads() || !plan.wgmma()) return {};
-  if (plan.kind.d_columns)
-    return map_lines(device, "d", p.kind.d, p.d, p.d.column_stride, p.n, p.m, p.batch, columns, 64);
-  return map_lines(device, "d", p.kind.d, p.d, p.d.row_stride, p.m, p.n, p.batch, 64, columns);
+// How many matrices of an operand its map reaches.
+std::int64_t matrices(const GemmProblem& p, const std::vector<std::uint32_t>& listed) {
+  if (!p.kind.listed) return p.batch;
+  return listed.empty() ? 1 : std::int64_t{*std::max_element(listed.begin(), listed.end())} + 1;
 }
 
-std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& state, const CallKey& key) {
-  const plan::GemmShape shape{key.problem.m, key.problem.n, key.problem.k, key.problem.batch};
+TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& plan, int columns) {
+  const std::int64_t batch = matrices(p, p.listed.d);
+  if (plan.kind.store_by_threads() || !plan.wgmma()) return {};
+  if (plan.kind.d_columns)
+    return map_lines(device, "d", p.kind.d, p.d, p.d.column_stride, p.n, p.m, batch, columns, 64);
+  return map_lines(device, "d", p.kind.d, p.d, p.d.row_stride, p.m, p.n, batch, 64, columns);
+}
+
+plan::GemmShape shape_of(const GemmProblem& p) { return {p.m, p.n, p.k, p.batch}; }
+
+// The plan given, or the best that is known.
+std::shared_ptr<const Choice> choose(const Device& device, DeviceState& state, const CallKey& key) {
   const DeviceInfo& info = device.info();
   const plan::ChipRates rates = plan::rates_of(info);
-  plan::GemmEstimate choice;
-  bool tuned = false;
+  plan::GemmChoice choice;
   if (key.plan) {
     GemmPlan given = *key.plan;
     given.kind = given.exchange ? key.problem.kind.transposed() : key.problem.kind;
@@ -149,18 +207,23 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
           fmt::format("gemm refused: the plan given takes {} bytes of shared memory and a block of {} has {}; take "
                       "fewer stages or a smaller tile",
                       given.shared_bytes(), info.id, info.shared_bytes_per_block));
-    choice = plan::estimate(given, shape, rates);
+    choice.estimate = plan::estimate(given, shape_of(key.problem), rates);
   } else {
-    const auto own = plan::choose(key.problem.kind, shape, rates, info.name);
+    const auto own = plan::choose(key.problem.kind, shape_of(key.problem), rates, info.name);
     if (!own)
       throw Error(ErrorCode::unsupported,
                   fmt::format("gemm refused: no plan fits {}: {} bytes of shared memory are too few", info.id,
                               info.shared_bytes_per_multiprocessor));
-    choice = own->estimate, tuned = own->tuned;
+    choice = *own;
   }
-  const GemmPlan& plan = choice.plan;
-  const GemmProblem p = plan.exchange ? key.problem.transposed() : key.problem;
+  const Kernel kernel = kernel_of(device, state, choice.estimate.plan, key.problem.expression);
+  return std::make_shared<Choice>(Choice{choice.estimate, choice.tuned, kernel});
+}
 
+// `products` of the batch from `first` on; all of it, unless it is a long list.
+PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const plan::GemmEstimate& choice,
+                              std::size_t first, std::size_t products) {
+  const GemmPlan& plan = choice.plan;
   const auto address = [](const Matrix& m) {
     return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
   };
@@ -175,10 +238,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                           unchanged = 0x1000000000000000;
   const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
-  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k, p.batch, plan,
-                                                 plan.tile.m, plan.cluster.n),
-                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k, p.batch, plan,
-                                                 plan.tile.n, plan.cluster.m),
+  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k,
+                                                 matrices(p, p.listed.a), plan, plan.tile.m, plan.cluster.n),
+                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k,
+                                                 matrices(p, p.listed.b), plan, plan.tile.n, plan.cluster.m),
                                 .d = map_strip(device, p, plan, plan.strip_columns()),
                                 .d_last = map_strip(device, p, plan, plan.last_strip_columns()),
                                 .a_at = address(p.a),
@@ -205,7 +268,15 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                                 .partials = 0,
                                 .work = choice.work};
 
-  const Kernel kernel = kernel_of(device, state, plan, p.expression);
+  std::unique_ptr<MatrixNumbers> numbers;
+  if (p.kind.listed) {
+    numbers = std::make_unique<MatrixNumbers>();
+    const auto part = [&](const std::vector<std::uint32_t>& all, unsigned* to) {
+      if (!all.empty()) std::copy_n(all.data() + first, products, to);
+    };
+    part(p.listed.a, numbers->a), part(p.listed.b, numbers->b);
+    part(p.listed.c, numbers->c), part(p.listed.d, numbers->d);
+  }
   const unsigned blocks = choice.work.clusters * static_cast<unsigned>(plan.cluster_size());
   const LaunchConfig config{.grid = {blocks},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
@@ -213,11 +284,30 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
                             .programmatic_dependent = plan.wgmma()};
   const bool shares = plan.split && choice.work.shared_tiles > 0;
-  return std::make_shared<PreparedCall>(PreparedCall{kernel,
-                                                     config,
-                                                     arguments,
-                                                     shares ? std::size_t(blocks) * plan.partial_bytes() : 0,
-                                                     {plan, choice.work.tiles.band, blocks, tuned}});
+  return {config, arguments, std::move(numbers), shares ? std::size_t(blocks) * plan.partial_bytes() : 0};
+}
+
+std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& state, const CallKey& key) {
+  const CallKey anywhere = key.anywhere();
+  std::shared_ptr<const Choice> choice = state.choices.find(anywhere);
+  if (!choice) {
+    choice = choose(device, state, anywhere);
+    state.choices.add(anywhere, choice);
+  }
+  const plan::GemmEstimate& whole = choice->estimate;
+  const GemmProblem p = whole.plan.exchange ? key.problem.transposed() : key.problem;
+  auto call = std::make_shared<PreparedCall>(PreparedCall{choice->kernel, {}, {}});
+  const std::size_t batch = static_cast<std::size_t>(p.batch), most = p.kind.listed ? MatrixNumbers::most : batch;
+  for (std::size_t first = 0; first < batch; first += most) {
+    const std::size_t products = std::min(most, batch - first);
+    plan::GemmShape shape = shape_of(key.problem);
+    shape.batch = static_cast<std::int64_t>(products);
+    const auto part = products == batch ? whole : plan::estimate(whole.plan, shape, plan::rates_of(device.info()));
+    call->launches.push_back(prepare_launch(device, p, part, first, products));
+  }
+  const PreparedLaunch& first = call->launches.front();
+  call->result = {whole.plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
+  return call;
 }
 
 }  // namespace
@@ -258,24 +348,26 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
     return {};
   }
   DeviceState& state = state_of(device);
-  const auto find = [&]() -> std::shared_ptr<const PreparedCall> {
-    const std::lock_guard lock(state.mutex);
-    const auto found = state.calls.find(key);
-    return found == state.calls.end() ? nullptr : found->second;
-  };
-  std::shared_ptr<const PreparedCall> call = find();
+  std::shared_ptr<const PreparedCall> call = state.calls.find(key);
   if (!call) {
+    if (request.batch) ops::check_overlaps(request);
     call = prepare(device, state, key);
-    const std::lock_guard lock(state.mutex);
-    if (state.calls.size() >= DeviceState::most_calls) state.calls.clear();
-    state.calls.emplace(key, call);
+    state.calls.add(key, call);
   }
-  GemmArguments arguments = call->arguments;
-  arguments.alpha = request.epilogue.alpha;
-  arguments.beta = request.epilogue.beta;
-  if (call->workspace_bytes > 0) arguments.partials = ops::workspace_of(stream, call->workspace_bytes);
+  std::size_t workspace_bytes = 0;
+  for (const PreparedLaunch& part : call->launches) workspace_bytes = std::max(workspace_bytes, part.workspace_bytes);
+  const std::uint64_t partials = workspace_bytes > 0 ? ops::workspace_of(stream, workspace_bytes) : 0;
   clear_amax();
-  launch(stream, call->kernel, call->config, arguments);
+  for (const PreparedLaunch& part : call->launches) {
+    GemmArguments arguments = part.arguments;
+    arguments.alpha = request.epilogue.alpha;
+    arguments.beta = request.epilogue.beta;
+    arguments.partials = partials;
+    if (part.numbers)
+      launch(stream, call->kernel, part.config, ListedGemmArguments{arguments, *part.numbers});
+    else
+      launch(stream, call->kernel, part.config, arguments);
+  }
   return call->result;
 }
 

@@ -25,10 +25,10 @@ std::string text_of(const GemmKind& k) {
       "{{.a = wm::DType::{}, .b = wm::DType::{}, .d = wm::DType::{}, .a_major = wm::Major({}), .b_major = "
       "wm::Major({}), "
       ".d_columns = {}, .a_producer = wm::Producer({}), .b_producer = wm::Producer({}), .d_scattered = {}, "
-      ".promote = {}, .epilogue = {}}}",
+      ".promote = {}, .listed = {}, .epilogue = {}}}",
       name_of(operand_type(k.a)), name_of(operand_type(k.b)), name_of(k.d), static_cast<int>(k.a_major),
       static_cast<int>(k.b_major), k.d_columns, static_cast<int>(k.a_producer), static_cast<int>(k.b_producer),
-      k.d_scattered, k.promote, text_of(k.epilogue));
+      k.d_scattered, k.promote, k.listed, text_of(k.epilogue));
 }
 
 std::string_view function_of(Activation activation) {

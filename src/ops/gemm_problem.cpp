@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,33 @@ Matrix matrix_of(const View& view, bool rows_first) {
 // Along which dimension elements lie side by side. A dimension of one element has stride 0 here and may pass for
 // either.
 bool contiguous(std::int64_t stride, std::int64_t size) { return stride == 1 || size <= 1; }
+
+// The base, the stride and the numbers of matrices at these addresses.
+void list_matrices(std::span<const std::uint64_t> addresses, std::string_view name, std::int64_t bytes, Matrix& matrix,
+                   std::vector<std::uint32_t>& numbers) {
+  if (addresses.empty()) return;
+  const std::uint64_t base = *std::min_element(addresses.begin(), addresses.end());
+  std::uint64_t apart = 0;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i] == 0 || addresses[i] % static_cast<std::uint64_t>(bytes))
+      refuse(
+          fmt::format("{}[{}] of the batch is at {:#x}; an address is a multiple of the element's {} bytes, and not 0",
+                      name, i, addresses[i], bytes));
+    apart = std::gcd(apart, addresses[i] - base);
+  }
+  numbers.reserve(addresses.size());
+  for (const std::uint64_t address : addresses) {
+    const std::uint64_t number = apart ? (address - base) / apart : 0;
+    if (number > 0x7fffffff)
+      refuse(
+          fmt::format("the batch's matrices of {0} lie {1} bytes apart in steps of {2}, and their numbers go to 2^31; "
+                      "begin them at multiples of more bytes (16 let the copy engine read them, 256 are always enough)",
+                      name, address - base, apart));
+    numbers.push_back(static_cast<std::uint32_t>(number));
+  }
+  matrix.address = base;
+  matrix.matrix_stride = static_cast<std::int64_t>(apart) / bytes;
+}
 
 struct Operand {
   Matrix& matrix;
@@ -127,6 +155,12 @@ bool overlap(const View& d, const View& x) {
          apart + static_cast<std::uint64_t>(d.shape[along]) * size_of(d.dtype) > pitch;
 }
 
+// Whether x is d, element for element.
+bool same_matrix(const View& d, const View& x) {
+  return x.address == d.address && x.strides == d.strides && x.dtype == d.dtype;
+}
+constexpr const char* c_overlaps = "c overlaps d without being d itself: its elements would change on the way";
+
 // Whether two elements may share an address: each dimension must step over all that lies within the closer ones.
 bool overlaps_itself(const View& view) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride, size
@@ -159,7 +193,9 @@ Vector vector_of(const View& view, std::string_view name, std::int64_t size, boo
   return {view.address, single ? 0 : 1};
 }
 
-void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const Stream& stream) {
+void add_epilogue(GemmProblem& p, const GemmRequest& request, const Stream& stream) {
+  const GemmEpilogue& e = request.epilogue;
+  const View& d = request.d;
   EpilogueFacts& facts = p.kind.epilogue;
   const auto scale = [&](const std::optional<View>& view, std::string_view name, std::int64_t size, bool& fact,
                          Vector& vector) {
@@ -183,17 +219,20 @@ void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const St
   bias(e.row_bias, "row_bias", p.m, facts.row_bias, p.row_bias);
   bias(e.column_bias, "column_bias", p.n, facts.column_bias, p.column_bias);
   facts.alpha = e.alpha != 1;
+  if (request.batch && !request.batch->c.empty() && !e.c)
+    refuse("the batch has addresses for c, and the epilogue no c that says what they are");
   if (e.beta != 0 && !e.c) refuse(fmt::format("beta is {} and there is no c", e.beta));
   if (e.c && e.beta != 0) {  // beta of 0 does not read c, not even its NaNs
     check_device(*e.c, "c", stream);
     if (!one_of(e.c->dtype, {DType::f32, DType::bf16, DType::f16}))
       refuse(fmt::format("c holds {}; it may hold f32, bf16, f16", name_of(e.c->dtype)));
     if (e.c->shape != d.shape) refuse(fmt::format("c is {} and d is {}", sizes(*e.c), sizes(d)));
-    const bool is_d = e.c->address == d.address && e.c->strides == d.strides && e.c->dtype == d.dtype;
-    if (!is_d && overlap(d, *e.c)) refuse("c overlaps d without being d itself: its elements would change on the way");
+    if (!p.kind.listed && !same_matrix(d, *e.c) && overlap(d, *e.c)) refuse(c_overlaps);
     facts.residual = true;
     facts.c = e.c->dtype;
     p.c = matrix_of(*e.c, true);
+    if (request.batch)
+      list_matrices(request.batch->c, "c", static_cast<std::int64_t>(size_of(e.c->dtype)), p.c, p.listed.c);
   }
   facts.activation = e.activation;
   if ((e.activation == Activation::expression) != !e.expression.empty())
@@ -205,6 +244,18 @@ void add_epilogue(GemmProblem& p, const GemmEpilogue& e, const View& d, const St
         "and the activation out");
 }
 
+void check_lists(const GemmBatch& lists, std::size_t rank) {
+  if (rank != 2) refuse("a batch by addresses takes views of two dimensions, each of one matrix");
+  const std::array<std::pair<std::span<const std::uint64_t>, char>, 3> others{
+      {{lists.a, 'a'}, {lists.b, 'b'}, {lists.c, 'c'}}};
+  for (const auto& [list, name] : others)
+    if (!list.empty() && list.size() != lists.d.size())
+      refuse(
+          fmt::format("the batch has {} addresses for {} and {} for d; they must be as many, or none where all "
+                      "products share one",
+                      list.size(), name, lists.d.size()));
+}
+
 }  // namespace
 
 GemmProblem GemmProblem::transposed() const {
@@ -212,6 +263,7 @@ GemmProblem GemmProblem::transposed() const {
   p.kind = kind.transposed();
   p.m = n, p.n = m;
   p.a = b, p.b = a;
+  std::swap(p.listed.a, p.listed.b);
   std::swap(p.d.row_stride, p.d.column_stride);
   std::swap(p.c.row_stride, p.c.column_stride);
   p.row_scale = column_scale, p.column_scale = row_scale;
@@ -231,11 +283,15 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   }
   check_types(request, stream.device(), instruction);
   GemmProblem p;
+  GemmKind& kind = p.kind;
   p.m = a.shape[rank - 2], p.k = a.shape[rank - 1], p.n = b.shape[rank - 1];
-  p.batch = rank == 3 ? d.shape[0] : 1;
+  const GemmBatch lists = request.batch.value_or(GemmBatch{});
+  kind.listed = request.batch.has_value();
+  p.batch = kind.listed ? static_cast<std::int64_t>(lists.d.size()) : rank == 3 ? d.shape[0] : 1;
   if (b.shape[rank - 2] != p.k || d.shape[rank - 2] != p.m || d.shape[rank - 1] != p.n)
     refuse(fmt::format("the shapes do not fit: a is {}, b is {}, d is {}; they must be m x k, k x n, m x n", sizes(a),
                        sizes(b), sizes(d)));
+  if (kind.listed) check_lists(lists, rank);
   if (rank == 3 && (a.shape[0] != p.batch || b.shape[0] != p.batch))
     refuse(fmt::format("the batches differ: a is {}, b is {}, d is {}; repeat an operand with a stride of 0", sizes(a),
                        sizes(b), sizes(d)));
@@ -245,11 +301,13 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   p.a = matrix_of(a, true);
   p.b = matrix_of(b, false);
   p.d = matrix_of(d, true);
-  GemmKind& kind = p.kind;
   kind.a = a.dtype, kind.b = b.dtype, kind.d = d.dtype;
   kind.promote = request.promote;
 
-  const int bytes = static_cast<int>(size_of(a.dtype));
+  const int bytes = static_cast<int>(size_of(a.dtype)), d_bytes = static_cast<int>(size_of(d.dtype));
+  list_matrices(lists.a, "a", bytes, p.a, p.listed.a);
+  list_matrices(lists.b, "b", bytes, p.b, p.listed.b);
+  list_matrices(lists.d, "d", d_bytes, p.d, p.listed.d);
   const Arrival of_a = arrival_of({p.a, p.m, p.k, p.batch, bytes}, instruction);
   const Arrival of_b = arrival_of({p.b, p.n, p.k, p.batch, bytes}, instruction);
   kind.a_major = of_a.major, kind.b_major = of_b.major;
@@ -263,15 +321,59 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   if (overlaps_itself(d))
     refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
   kind.d_columns = columns;
-  const Operand out{p.d, p.m, p.n, p.batch, static_cast<int>(size_of(d.dtype))};
+  const Operand out{p.d, p.m, p.n, p.batch, d_bytes};
   const std::int64_t inner = columns ? p.m : p.n;
   // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
   kind.d_scattered = !(rows || columns) || inner * out.bytes % 16 != 0 ||
                      !out.engine_takes(columns ? p.d.column_stride : p.d.row_stride, columns ? p.n : p.m);
 
-  if (overlap(d, a) || overlap(d, b)) refuse("d overlaps a or b; the product cannot be made in place");
-  add_epilogue(p, request.epilogue, d, stream);
+  if (!kind.listed && (overlap(d, a) || overlap(d, b)))
+    refuse("d overlaps a or b; the product cannot be made in place");
+  add_epilogue(p, request, stream);
   return p;
+}
+
+void check_overlaps(const GemmRequest& request) {
+  const GemmBatch& lists = *request.batch;
+  struct Range {
+    std::uint64_t begin, end;
+    const View* like;
+    std::size_t number;  // in its list
+    char name;
+  };
+  std::vector<Range> written, others;
+  const auto add = [](std::vector<Range>& ranges, const View& like, std::span<const std::uint64_t> addresses,
+                      char name) {
+    const auto bytes = like.span_bytes();
+    if (addresses.empty()) addresses = {&like.address, 1};
+    for (std::size_t i = 0; i < addresses.size(); ++i)
+      ranges.push_back({addresses[i], addresses[i] + bytes, &like, i, name});
+  };
+  add(written, request.d, lists.d, 'd');
+  others = written;
+  add(others, request.a, lists.a, 'a');
+  add(others, request.b, lists.b, 'b');
+  const GemmEpilogue& e = request.epilogue;
+  if (e.c && e.beta != 0) add(others, *e.c, lists.c, 'c');
+  std::sort(others.begin(), others.end(), [](const Range& x, const Range& y) { return x.begin < y.begin; });
+  std::uint64_t longest = 0;
+  for (const Range& range : others) longest = std::max(longest, range.end - range.begin);
+
+  View d = request.d, x = request.d;
+  for (const Range& out : written) {
+    d.address = out.begin;
+    // Whatever begins more than the longest one before `out` ends before it.
+    const std::uint64_t least = out.begin > longest ? out.begin - longest : 0;
+    auto other = std::lower_bound(others.begin(), others.end(), least,
+                                  [](const Range& range, std::uint64_t begin) { return range.begin < begin; });
+    for (; other != others.end() && other->begin < out.end; ++other) {
+      if (other->end <= out.begin || (other->name == 'd' && other->number == out.number)) continue;
+      x = *other->like, x.address = other->begin;
+      const bool in_place = other->name == 'c' && !lists.c.empty() && other->number == out.number && same_matrix(d, x);
+      if (!in_place && overlap(d, x))
+        refuse(fmt::format("d[{}] of the batch overlaps {}[{}]", out.number, other->name, other->number));
+    }
+  }
 }
 
 }  // namespace wm::ops

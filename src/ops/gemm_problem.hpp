@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "warpmill/gemm.hpp"
 
@@ -22,10 +23,17 @@ struct Vector {
   bool operator==(const Vector&) const = default;
 };
 
+// Which matrix of each operand a product of a listed batch takes, in matrix strides from the operand's address.
+struct ListedMatrices {
+  std::vector<std::uint32_t> a, b, c, d;  // empty: all products take the first
+  bool operator==(const ListedMatrices&) const = default;
+};
+
 struct GemmProblem {
   GemmKind kind;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Matrix a, b, d, c;
+  ListedMatrices listed;
   Vector row_scale, column_scale, row_bias, column_bias, amax, d_scale;
   std::string expression;
 
@@ -37,5 +45,9 @@ struct GemmProblem {
 // For a kernel with `instruction`: with wgmma comes the copy engine, with mma threads copy. Refuses in words what
 // cannot be served.
 GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorInstruction instruction);
+
+// Refuses a listed batch with a D that overlaps another D, an A or a B. Apart from understand(), because it looks at
+// many pairs: a batch that passed once need not be looked at again.
+void check_overlaps(const GemmRequest& request);
 
 }  // namespace wm::ops

@@ -127,6 +127,10 @@ std::string describe(const Layout& l) {
   return text;
 }
 
+Batching batching_of(const GemmCase& c) {
+  return c.batch == 0 ? Batching::none : c.listed ? Batching::listed : Batching::strided;
+}
+
 std::string describe(const EpilogueCase& e) {
   std::string text;
   if (e.alpha != 1) text += fmt::format(" alpha {}", e.alpha);
@@ -147,34 +151,47 @@ std::string describe(const EpilogueCase& e) {
 
 std::string describe(const GemmCase& c) {
   return fmt::format("{}{}x{}x{} {} in {} times {} in {} to {} in {}{}{}; plan '{}', seed {}",
-                     c.batch ? fmt::format("{} of ", c.batch) : "", c.m, c.n, c.k, name_of(c.a), describe(c.a_layout),
-                     name_of(c.b), describe(c.b_layout), name_of(c.d), describe(c.d_layout),
-                     c.promote ? " promoted" : "", describe(c.epilogue), c.plan, c.seed);
+                     c.batch ? fmt::format("{}{} of ", c.batch, c.listed ? " listed" : "") : "", c.m, c.n, c.k,
+                     name_of(c.a), describe(c.a_layout), name_of(c.b), describe(c.b_layout), name_of(c.d),
+                     describe(c.d_layout), c.promote ? " promoted" : "", describe(c.epilogue), c.plan, c.seed);
 }
 
 PlacedMatrix::PlacedMatrix(const Device& device, DType dtype, std::int64_t batch, std::int64_t rows,
-                           std::int64_t columns, const Layout& layout, bool batched)
-    : dtype(dtype), batch(batch), rows(rows), columns(columns), batched(batched), buffer(device, 0) {
+                           std::int64_t columns, const Layout& layout, Batching batching)
+    : dtype(dtype), batch(batch), rows(rows), columns(columns), batching(batching), buffer(device, 0) {
   const std::int64_t inner = layout.columns ? rows : columns, outer = layout.columns ? columns : rows;
   const std::int64_t line = inner * layout.step + layout.padding;
   const std::int64_t matrix = layout.repeated ? 0 : outer * line + layout.batch_padding;
   strides = {matrix, layout.columns ? layout.step : line, layout.columns ? line : layout.step};
-  first_ = guard_bytes + static_cast<std::size_t>(layout.offset) * size_of(dtype);
-  const auto elements = static_cast<std::size_t>((layout.repeated ? 1 : batch) * (outer * line + layout.batch_padding));
-  bytes.assign(first_ + elements * size_of(dtype) + guard_bytes, poison_of(dtype));
+  const std::size_t bytes_of_matrix = static_cast<std::size_t>(outer * line + layout.batch_padding) * size_of(dtype);
+  std::size_t end = guard_bytes + static_cast<std::size_t>(layout.offset) * size_of(dtype);
+  first_.assign(static_cast<std::size_t>(batch), end);
+  if (!layout.repeated) {
+    // A list runs backwards, with gaps.
+    const bool listed = batching == Batching::listed;
+    for (std::size_t i = 0; i < first_.size(); ++i) {
+      first_[listed ? first_.size() - 1 - i : i] = end;
+      end += bytes_of_matrix + (listed ? 16 * (i * i % 5) : 0);
+    }
+  } else {
+    end += bytes_of_matrix;
+  }
+  bytes.assign(end + guard_bytes, poison_of(dtype));
   buffer = Buffer(device, bytes.size());
+  if (batching == Batching::listed && !layout.repeated)
+    for (const std::size_t first : first_) addresses_.push_back(buffer.address() + first);
   upload();
 }
 
 View PlacedMatrix::view() const {
   std::vector<std::int64_t> shape{rows, columns}, steps{strides[1], strides[2]};
-  if (batched) shape.insert(shape.begin(), batch), steps.insert(steps.begin(), strides[0]);
-  return View(buffer.device(), buffer.address() + first_, dtype, shape, steps);
+  if (batching == Batching::strided) shape.insert(shape.begin(), batch), steps.insert(steps.begin(), strides[0]);
+  return View(buffer.device(), buffer.address() + (first_.empty() ? guard_bytes : first_[0]), dtype, shape, steps);
 }
 
 std::size_t PlacedMatrix::index(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
-  return first_ +
-         static_cast<std::size_t>(matrix * strides[0] + row * strides[1] + column * strides[2]) * size_of(dtype);
+  return first_[static_cast<std::size_t>(matrix)] +
+         static_cast<std::size_t>(row * strides[1] + column * strides[2]) * size_of(dtype);
 }
 
 void PlacedMatrix::fill(std::uint64_t seed) {
@@ -190,19 +207,19 @@ void PlacedMatrix::fill(std::uint64_t seed) {
 
 GemmRun::GemmRun(const Device& device, const GemmCase& c)
     : case_(c),
-      a_(device, c.a, std::max<std::int64_t>(c.batch, 1), c.m, c.k, c.a_layout, c.batch > 0),
-      b_(device, c.b, std::max<std::int64_t>(c.batch, 1), c.k, c.n, c.b_layout, c.batch > 0),
-      d_(device, c.d, std::max<std::int64_t>(c.batch, 1), c.m, c.n, c.d_layout, c.batch > 0) {
+      a_(device, c.a, std::max<std::int64_t>(c.batch, 1), c.m, c.k, c.a_layout, batching_of(c)),
+      b_(device, c.b, std::max<std::int64_t>(c.batch, 1), c.k, c.n, c.b_layout, batching_of(c)),
+      d_(device, c.d, std::max<std::int64_t>(c.batch, 1), c.m, c.n, c.d_layout, batching_of(c)) {
   const EpilogueCase& e = c.epilogue;
   a_.fill(c.seed * 10 + 1);
   b_.fill(c.seed * 10 + 2);
   if (e.beta != 0 && e.in_place) d_.fill(c.seed * 10 + 3);
   if (e.beta != 0 && !e.in_place) {
-    c_.emplace(device, e.c, d_.batch, c.m, c.n, e.c_layout, c.batch > 0);
+    c_.emplace(device, e.c, d_.batch, c.m, c.n, e.c_layout, batching_of(c));
     c_->fill(c.seed * 10 + 3);
   }
   const auto add = [&](std::optional<View> GemmEpilogue::*which, DType dtype, std::int64_t size) {
-    vectors_.emplace_back(which, PlacedMatrix(device, dtype, 1, 1, size, Layout{}, false));
+    vectors_.emplace_back(which, PlacedMatrix(device, dtype, 1, 1, size, Layout{}, Batching::none));
     vectors_.back().second.fill(c.seed * 10 + 3 + vectors_.size());
   };
   const auto add_scale = [&](Scale scale, std::optional<View> GemmEpilogue::*which, std::int64_t size) {
@@ -213,7 +230,8 @@ GemmRun::GemmRun(const Device& device, const GemmCase& c)
   if (e.row_bias) add(&GemmEpilogue::row_bias, *e.row_bias, c.m);
   if (e.column_bias) add(&GemmEpilogue::column_bias, *e.column_bias, c.n);
   if (e.d_scale) add(&GemmEpilogue::d_scale, DType::f32, 1);
-  if (e.amax) vectors_.emplace_back(&GemmEpilogue::amax, PlacedMatrix(device, DType::f32, 1, 1, 1, Layout{}, false));
+  if (e.amax)
+    vectors_.emplace_back(&GemmEpilogue::amax, PlacedMatrix(device, DType::f32, 1, 1, 1, Layout{}, Batching::none));
 }
 
 const PlacedMatrix* GemmRun::vector(std::optional<View> GemmEpilogue::*which) const {
@@ -235,6 +253,9 @@ GemmRequest GemmRun::request() const {
     (e.*which)->shape.erase((e.*which)->shape.begin());
     (e.*which)->strides.erase((e.*which)->strides.begin());
   }
+  if (batching_of(case_) == Batching::listed)
+    request.batch = GemmBatch{a_.addresses(), b_.addresses(), {}, d_.addresses()};
+  if (request.batch && e.beta != 0) request.batch->c = (c_ ? *c_ : d_).addresses();
   if (!case_.plan.empty()) request.plan = plan::plan_from_text(case_.plan);
   return request;
 }

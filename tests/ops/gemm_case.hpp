@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ inline constexpr EpilogueCase full_epilogue{.alpha = 0.5f,
 struct GemmCase {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch = 0;  // 0: two dimensions
+  bool listed = false;     // the batch's matrices lie here and there, and their addresses are given
   DType a = DType::bf16, b = DType::bf16, d = DType::bf16;
   Layout a_layout{}, b_layout{.columns = true}, d_layout{};  // both operands along k
   EpilogueCase epilogue{};
@@ -60,13 +62,16 @@ struct GemmCase {
 
 std::string describe(const GemmCase& c);
 
-// A matrix in a buffer of its own. What is not an element of it is filled with the bits of NaNs: read, they spoil the
-// product; written, they are missed.
+enum class Batching { none, strided, listed };
+
+// A matrix, or the matrices of a batch, in a buffer of its own. What is not an element of it is filled with the bits of
+// NaNs: read, they spoil the product; written, they are missed.
 class PlacedMatrix {
  public:
   PlacedMatrix(const Device& device, DType dtype, std::int64_t batch, std::int64_t rows, std::int64_t columns,
-               const Layout& layout, bool batched);
-  View view() const;
+               const Layout& layout, Batching batching);
+  View view() const;                                                       // of a listed batch: as one matrix
+  std::span<const std::uint64_t> addresses() const { return addresses_; }  // of a listed batch, unless all are one
   double at(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
     return load_element(dtype, &bytes[index(matrix, row, column)]);
   }
@@ -78,12 +83,13 @@ class PlacedMatrix {
   DType dtype;
   std::int64_t batch, rows, columns;
   std::vector<std::int64_t> strides;  // matrix, row, column
-  bool batched;
+  Batching batching;
   std::vector<std::byte> bytes;  // the buffer's, as the host last knew them
   Buffer buffer;
 
  private:
-  std::size_t first_ = 0;  // byte of element (0, 0, 0)
+  std::vector<std::size_t> first_;  // byte of element (0, 0) of each matrix
+  std::vector<std::uint64_t> addresses_;
 };
 
 // The case on a device: operands and vectors filled, D poisoned.

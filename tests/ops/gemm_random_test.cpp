@@ -98,6 +98,7 @@ Recipe random_recipe(Dice& dice) {
     if (dice.one_in(12)) layout->step = 2;
   if (dice.one_in(3)) {
     c.batch = 3;
+    c.listed = dice.one_in(2);
     c.a_layout.repeated = dice.one_in(4);
     c.b_layout.repeated = dice.one_in(4);
   }

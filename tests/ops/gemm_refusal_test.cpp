@@ -81,6 +81,31 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("only the copy engine brings data to a whole cluster", [&](R& r) {
     r.a = a.view(bf16, {64, 64}, {65, 1}), r.plan = GemmPlan{};
   });
+  // Batches by addresses.
+  const std::uint64_t a_at = a.address(), d_at = d.address();
+  const std::uint64_t two_d[]{d_at + 8192, d_at}, close_d[]{d_at + 8190, d_at}, odd[]{a_at, a_at + 1}, null[]{a_at, 0},
+      three[]{a_at, a_at, a_at}, d_and_a[]{d_at, a_at + 16}, far_a[]{a_at + (1ull << 40), a_at + 16, a_at},
+      three_d[]{d_at, d_at + 8192, d_at + 16384};
+  expect("3 addresses for a and 2 for d", [&](R& r) { r.batch = GemmBatch{.a = three, .d = two_d}; });
+  expect("2 addresses for b and 0 for d", [&](R& r) { r.batch = GemmBatch{.b = two_d}; });
+  expect("a[1] of the batch is at", [&](R& r) { r.batch = GemmBatch{.a = odd, .d = two_d}; });
+  expect("a[1] of the batch is at 0x0", [&](R& r) { r.batch = GemmBatch{.a = null, .d = two_d}; });
+  expect("bytes apart in steps of 16", [&](R& r) { r.batch = GemmBatch{.a = far_a, .d = three_d}; });
+  expect("d[0] of the batch overlaps d[1]", [&](R& r) { r.batch = GemmBatch{.d = close_d}; });
+  expect("d[1] of the batch overlaps a[0]", [&](R& r) { r.batch = GemmBatch{.d = d_and_a}; });
+  expect("d[0] of the batch overlaps c[1]", [&](R& r) {
+    r.epilogue.beta = 1, r.epilogue.c = r.d;
+    static const std::uint64_t turned[]{d_at, d_at + 8192};
+    r.batch = GemmBatch{.c = turned, .d = two_d};
+  });
+  expect("the epilogue no c", [&](R& r) { r.batch = GemmBatch{.c = two_d, .d = two_d}; });
+  expect("two dimensions", [&](R& r) {
+    r.a = a.view(bf16, {1, 64, 64}), r.b = b.view(bf16, {1, 64, 64}), r.d = d.view(bf16, {1, 64, 64});
+    r.batch = GemmBatch{.d = two_d};
+  });
+  GemmRequest empty = good;
+  empty.batch = GemmBatch{};
+  EXPECT_EQ(refusal(stream, empty), "accepted") << "no products at all";
   // Devices.
   const Device other = Device::open("virtual:sm_90a:sms=2");
   const Buffer elsewhere(other, 1 << 13);

@@ -73,9 +73,15 @@ TEST_F(Gemm, MultipliesBatches) {
   const auto batched = [&](Layout a, Layout b, Layout d, const char* plan = "") {
     GemmCase c{.m = 100, .n = 72, .k = 136, .batch = 5, .a_layout = a, .b_layout = b, .d_layout = d};
     c.plan = plan;
-    check(stream, c);
-    c.epilogue.beta = 0.5f;
-    check(stream, c);
+    for (const bool listed : {false, true}) {
+      c.listed = listed;
+      c.epilogue = {};
+      check(stream, c);
+      c.epilogue.beta = 0.5f;
+      check(stream, c);
+      c.epilogue.in_place = true;
+      check(stream, c);
+    }
   };
   batched({}, {.columns = true}, {});
   batched({.repeated = true}, {.columns = true}, {});
@@ -85,6 +91,27 @@ TEST_F(Gemm, MultipliesBatches) {
   batched({.batch_padding = 1}, {.columns = true, .batch_padding = 2}, {.batch_padding = 3});
   batched({}, {.columns = true}, {}, "128x64 s3 split");
   batched({.repeated = true}, {.columns = true}, {}, "64x64 s3 c1x2 pingpong");
+  batched({}, {.columns = true}, {}, "64x64 s3 g1 multistage");
+  batched({}, {.columns = true}, {}, "64x48 s3 g1 exchange");
+}
+
+// More products than the numbers of one launch, of matrices that are parts of larger ones.
+TEST_F(Gemm, MultipliesALongListOfMatrices) {
+  constexpr std::int64_t heads = 600, size = 16;
+  GemmCase c{.m = size, .n = size, .k = 2 * size, .batch = heads, .listed = true};
+  c.epilogue.amax = true;
+  check(stream, c);
+  const std::vector<float> ones(heads * size * size, 1.f);
+  const Buffer a = Buffer::of<float>(device, ones), b = Buffer::of<float>(device, ones),
+               d(device, ones.size() * sizeof(float));
+  std::vector<std::uint64_t> blocks;  // side by side in rows of heads * size
+  for (std::int64_t i = 0; i < heads; ++i) blocks.push_back(d.address() + static_cast<std::uint64_t>(i) * size * 4);
+  gemm(stream, {.a = a.view<float>({size, size}, {heads * size, 1}),
+                .b = b.view<float>({size, size}),
+                .d = d.view<float>({size, size}, {heads * size, 1}),
+                .batch = GemmBatch{.d = blocks}});
+  stream.synchronize();
+  EXPECT_EQ(d.download<float>(), std::vector<float>(ones.size(), float(size)));
 }
 
 TEST_F(Gemm, AppliesTheEpilogue) {

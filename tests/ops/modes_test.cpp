@@ -55,6 +55,7 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
            GemmCase{
                .m = 200, .n = 136, .k = 200, .a_layout = {.columns = true}, .b_layout = {}, .plan = "128x64 s3 c1x2"},
            GemmCase{.m = 200, .n = 136, .k = 200, .d_layout = {.columns = true}, .plan = "128x80 s3"},
+           GemmCase{.m = 200, .n = 136, .k = 200, .batch = 3, .listed = true, .plan = "128x64 s3 c2x1"},
            GemmCase{.m = 200, .n = 136, .k = 202, .a_layout = {.padding = 2}, .plan = "128x64 s3"},
            GemmCase{.m = 200, .n = 136, .k = 201, .a_layout = {.padding = 1}, .plan = "64x64 s2 pingpong"},
            GemmCase{.m = 200, .n = 136, .k = 300, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x64 s3"},

@@ -122,14 +122,16 @@ TEST_F(GemmSm80, AppliesTheEpilogueAndMultipliesBatches) {
       c.epilogue = epilogue;
       c.plan = plan;
       check(stream, c);
-      check(stream, {.m = 100,
-                     .n = 72,
-                     .k = 136,
-                     .batch = 5,
-                     .b_layout = {.columns = true, .repeated = true},
-                     .d_layout = {.batch_padding = 3},
-                     .epilogue = epilogue,
-                     .plan = plan});
+      for (const bool listed : {false, true})
+        check(stream, {.m = 100,
+                       .n = 72,
+                       .k = 136,
+                       .batch = 5,
+                       .listed = listed,
+                       .b_layout = {.columns = true, .repeated = true},
+                       .d_layout = {.batch_padding = 3},
+                       .epilogue = epilogue,
+                       .plan = plan});
     }
 }
 

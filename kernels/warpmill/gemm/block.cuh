@@ -79,21 +79,19 @@ using GemmRing = Ring<plan.stages, GemmCourier<plan>, stage_readers<plan>>;
 
 // One stage of A and B: by the copy engine, which one thread asks, or by all threads that produce.
 template <GemmPlan plan>
-WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmShared<plan>& shared, Corner corner,
+WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, GemmShared<plan>& shared, Corner corner,
                           u32 step, const GemmPlace<plan>& place) {
   auto& a = shared.a[stage.index];
   auto& b = shared.b[stage.index];
+  const u32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
   if constexpr (plan.kind.by_tma()) {
-    // An operand that all matrices of a batch share has one matrix in its map.
-    const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0;
-    const u32 b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
     a.template load<plan.cluster.n>(args.a, corner.m, step, a_matrix, stage.full, place.sharing_a(), {args.a_policy});
     b.template load<plan.cluster.m>(args.b, corner.n, step, b_matrix, stage.full, place.sharing_b(), {args.b_policy});
   } else {
     constexpr u32 threads = plan.producer_threads();
     const u32 k = step * plan.tile_k();
-    produce<plan.kind.a_producer, plan.kind.a_major, threads>(a, args.a_at, corner.matrix, corner.m, args.m, k, args.k);
-    produce<plan.kind.b_producer, plan.kind.b_major, threads>(b, args.b_at, corner.matrix, corner.n, args.n, k, args.k);
+    produce<plan.kind.a_producer, plan.kind.a_major, threads>(a, args.a_at, a_matrix, corner.m, args.m, k, args.k);
+    produce<plan.kind.b_producer, plan.kind.b_major, threads>(b, args.b_at, b_matrix, corner.n, args.n, k, args.k);
   }
 }
 
@@ -101,15 +99,14 @@ WM_DEVICE void load_stage(const Stage& stage, const GemmArguments& args, GemmSha
 // writes, it writes to L2. The copy engine works in order, so each one more delays the first load: the host says how
 // many pay.
 template <GemmPlan plan>
-WM_DEVICE void prefetch_first_stages(const GemmArguments& args, const GemmPlace<plan>& place) {
+WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPlace<plan>& place) {
   using Shared = GemmShared<plan>;
   const u32 ahead = max(args.a_ahead, args.b_ahead);
   PieceWalk walk(args.work, place.cluster_number);
   Piece piece{};
   if (ahead == 0 || !walk.next(piece)) return;
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
-  const u32 a_matrix = args.a_at.matrix_stride ? corner.matrix : 0;
-  const u32 b_matrix = args.b_at.matrix_stride ? corner.matrix : 0;
+  const u32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
   for (u32 i = 0; i < min(piece.steps, ahead); ++i) {
     const u32 step = piece.first_step + i;
     if (i < args.a_ahead)
@@ -136,7 +133,7 @@ struct GemmSums {
 // A piece is done: with the sums of the tile's other pieces, where there are any, it goes to D. `first_row` of the tile
 // is the group's first.
 template <GemmPlan plan, class Function>
-WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const GemmArguments& args,
+WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const ArgumentsOf<plan>& args,
                             const GemmPlace<plan>& place, u32 group, u32 first_row, Writer<plan, Function>& writer) {
   if constexpr (plan.split) {
     const Partials<plan, GemmSums<plan>> partials(args, place.rank, group);

@@ -18,9 +18,13 @@ using Sum = Select<plan.kind.integer(), i32, f32>;
 template <GemmPlan plan>
 using Finished = Select<plan.kind.d == DType::i32, i32, f32>;
 
+// What the kernel of a plan gets.
+template <GemmPlan plan>
+using ArgumentsOf = Select<plan.kind.listed, ListedGemmArguments, GemmArguments>;
+
 // Where a fragment's corner lies in D.
 struct Corner {
-  u32 m, n, matrix;
+  u32 m, n, matrix;  // the matrix's number in the batch
 };
 
 template <class T>
@@ -32,7 +36,7 @@ WM_DEVICE const T* elements_at(u64 address) {
 // is where the first of them lies in D; `amax` collects magnitudes.
 template <GemmPlan plan, class Function, int columns>
 WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, Sum<plan>>& sums, int first,
-                                                   const GemmArguments& args, Corner corner, f32& amax) {
+                                                   const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
   constexpr EpilogueFacts facts = plan.kind.epilogue;
   using Out = Fragment<columns, Finished<plan>>;
   Out out;
@@ -76,7 +80,7 @@ WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, S
           if constexpr (facts.residual)
             if (inside)
               x += args.beta *
-                   to_float(elements_at<C>(args.c_at.base)[corner.matrix * args.c_at.matrix_stride +
+                   to_float(elements_at<C>(args.c_at.base)[args.c_matrix(corner.matrix) * args.c_at.matrix_stride +
                                                            m * args.c_at.row_stride + n * args.c_at.column_stride]);
           if constexpr (facts.row_bias) x += row_term[half];
           if constexpr (facts.column_bias) x += column_term;
@@ -111,7 +115,7 @@ class StripWriter {
   WM_DEVICE StripWriter(Shared& strips, u32 group)
       : strips_(strips), barrier_(u32(NamedBarrier::first_multiply_group) + group) {}
 
-  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const GemmArguments& args, Corner corner,
+  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
                        f32& amax) {
     constexpr int columns = plan.strip_columns();
 #pragma unroll
@@ -127,7 +131,7 @@ class StripWriter {
   // Into shared memory, swizzled, then out.
   template <int columns>
   WM_DEVICE void write_strip(const Fragment<plan.tile.n, Sum<plan>>& sums, int first, const TensorMap& map,
-                             const GemmArguments& args, Corner corner, f32& amax) {
+                             const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
     corner.n += first;
     if (corner.m >= args.m || corner.n >= args.n) return;
     auto& strip = strips_[buffer_];
@@ -144,16 +148,16 @@ class StripWriter {
     if constexpr (plan.wgmma()) fence::proxy_async_shared();
     barrier::sync(barrier_, warpgroup_threads);
     if constexpr (plan.wgmma())
-      send(strip, map, corner);
+      send(strip, map, corner, args.d_matrix(corner.matrix));
     else
       copy<columns>(strip, args, corner);
   }
   static WM_DEVICE bool issuer() { return thread_of_warpgroup() == 0; }
 
   // One store by the copy engine.
-  WM_DEVICE void send(Strip<plan>& strip, const TensorMap& map, Corner corner) {
+  WM_DEVICE void send(Strip<plan>& strip, const TensorMap& map, Corner corner, i32 matrix) {
     if (!issuer()) return;
-    const i32 m = corner.m, n = corner.n, matrix = corner.matrix;
+    const i32 m = corner.m, n = corner.n;
     if constexpr (plan.kind.d_columns)
       tma::store(map, {m, n, matrix}, strip.from_row(0));
     else
@@ -162,12 +166,12 @@ class StripWriter {
   }
   // Chunks of 16 bytes, those of a line side by side. D's lines are whole chunks (GemmKind::d_scattered).
   template <int columns>
-  WM_DEVICE void copy(Strip<plan>& strip, const GemmArguments& args, Corner corner) {
+  WM_DEVICE void copy(Strip<plan>& strip, const ArgumentsOf<plan>& args, Corner corner) {
     using Out = Element<plan.kind.d>;
     constexpr bool by_columns = plan.kind.d_columns;
     constexpr u32 lines = by_columns ? columns : 64, chunk_elements = 16 / sizeof(Out);
     constexpr u32 chunks = (by_columns ? 64 : columns) / chunk_elements;  // a line
-    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + corner.matrix * args.d_at.matrix_stride;
+    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + args.d_matrix(corner.matrix) * args.d_at.matrix_stride;
 #pragma unroll
     for (u32 first = 0; first < lines * chunks; first += warpgroup_threads) {
       const u32 i = first + thread_of_warpgroup(), line = i / chunks, chunk = i % chunks;
@@ -192,11 +196,11 @@ class ElementWriter {
  public:
   using Shared = NoStrips;
   WM_DEVICE ElementWriter(Shared&, u32) {}
-  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const GemmArguments& args, Corner corner,
+  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
                        f32& amax) {
     using Out = Element<plan.kind.d>;
     constexpr int columns = 16;  // at a time
-    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + corner.matrix * args.d_at.matrix_stride;
+    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + args.d_matrix(corner.matrix) * args.d_at.matrix_stride;
 #pragma unroll
     for (int first = 0; first < plan.tile.n; first += columns) {
       const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);

@@ -17,7 +17,7 @@ namespace wm {
 template <GemmPlan plan, class Sums>
 class Partials {
  public:
-  WM_DEVICE Partials(const GemmArguments& args, u32 block_of_cluster, u32 group)
+  WM_DEVICE Partials(const ArgumentsOf<plan>& args, u32 block_of_cluster, u32 group)
       : args_(args), block_(block_of_cluster), group_(group) {}
 
   WM_DEVICE void leave(const Sums& sums, u32 run) const {
@@ -78,7 +78,7 @@ class Partials {
       }
   }
 
-  const GemmArguments& args_;
+  const ArgumentsOf<plan>& args_;
   u32 block_, group_;
 };
 

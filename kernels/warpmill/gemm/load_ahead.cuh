@@ -9,7 +9,7 @@ namespace wm {
 template <GemmPlan plan>
 class LoadAhead {
  public:
-  WM_DEVICE LoadAhead(const GemmArguments& args, GemmShared<plan>& shared, const GemmPlace<plan>& place)
+  WM_DEVICE LoadAhead(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place)
       : args_(args), shared_(shared), place_(place), ring_(shared.ring), walk_(args.work, place.cluster_number) {}
 
   // The next stage of this block's pieces, once everybody has let go of what lies in it; nothing after the last.
@@ -27,7 +27,7 @@ class LoadAhead {
   }
 
  private:
-  const GemmArguments& args_;
+  const ArgumentsOf<plan>& args_;
   GemmShared<plan>& shared_;
   const GemmPlace<plan>& place_;
   GemmRing<plan> ring_;

@@ -84,6 +84,7 @@ struct GemmKind {
   Producer a_producer = Producer::tma, b_producer = Producer::tma;
   bool d_scattered = false;  // D is no place the copy engine can write
   bool promote = false;      // 8-bit floats: add the tensor cores' sums of 128 products in full precision
+  bool listed = false;       // the matrices of a batch lie anywhere: ListedGemmArguments
   EpilogueFacts epilogue{};
 
   constexpr bool operator==(const GemmKind&) const = default;
@@ -310,6 +311,28 @@ struct GemmArguments {
   unsigned a_ahead, b_ahead;              // steps of each that are brought into L2 before the kernel ahead has ended
   unsigned long long partials;            // workspace of a split plan
   WorkSchedule work;
+
+  // Which matrix of its operand a product of the batch takes, in strides from the base. One that all share has one
+  // matrix in its map.
+  constexpr unsigned a_matrix(unsigned product) const { return a_at.matrix_stride ? product : 0; }
+  constexpr unsigned b_matrix(unsigned product) const { return b_at.matrix_stride ? product : 0; }
+  constexpr unsigned c_matrix(unsigned product) const { return product; }
+  constexpr unsigned d_matrix(unsigned product) const { return product; }
+};
+
+// Matrices that are not evenly apart: the base is the lowest address, the stride what divides all distances from it,
+// so that one tensor map reaches them all and each has a number.
+struct MatrixNumbers {
+  static constexpr int most = 256;  // products a launch
+  unsigned a[most], b[most], c[most], d[most];
+};
+struct ListedGemmArguments : GemmArguments {
+  MatrixNumbers numbers;
+
+  constexpr unsigned a_matrix(unsigned product) const { return numbers.a[product]; }
+  constexpr unsigned b_matrix(unsigned product) const { return numbers.b[product]; }
+  constexpr unsigned c_matrix(unsigned product) const { return numbers.c[product]; }
+  constexpr unsigned d_matrix(unsigned product) const { return numbers.d[product]; }
 };
 
 }  // namespace wm

@@ -56,7 +56,7 @@ WM_DEVICE void multiply_stage(GemmSums<plan>& sums, u32 index, u32 first_row, Ge
 
 template <GemmPlan plan, class Function>
 __global__ __launch_bounds__(plan.threads(),
-                             plan.blocks_each()) void gemm_sm80(const __grid_constant__ GemmArguments args) {
+                             plan.blocks_each()) void gemm_sm80(const __grid_constant__ ArgumentsOf<plan> args) {
   auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
   GemmRing<plan> ring(shared.ring);

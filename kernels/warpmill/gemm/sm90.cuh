@@ -24,7 +24,7 @@ namespace wm {
 // Every stage of every piece of this block, as soon as it is free: one thread where the copy engine loads, else all of
 // the warpgroup.
 template <GemmPlan plan>
-WM_DEVICE void load_tiles(const GemmArguments& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
+WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
   GemmRing<plan> ring(shared.ring);
   PieceWalk walk(args.work, place.cluster_number);
   for (Piece piece; walk.next(piece);) {
@@ -108,7 +108,7 @@ struct Turn {
 };
 
 template <GemmPlan plan, class Function>
-WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& shared, const GemmPlace<plan>& place,
+WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place,
                               u32 group) {
   constexpr bool pingpong = plan.pipelining == Pipelining::pingpong;
   const u32 first_row = pingpong ? 0 : group * plan.group_rows();
@@ -140,7 +140,7 @@ WM_DEVICE void multiply_tiles(const GemmArguments& args, GemmShared<plan>& share
 
 template <GemmPlan plan, class Function>
 __global__ __launch_bounds__(plan.threads(),
-                             plan.blocks_each()) void gemm_sm90(const __grid_constant__ GemmArguments args) {
+                             plan.blocks_each()) void gemm_sm90(const __grid_constant__ ArgumentsOf<plan> args) {
   auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
 

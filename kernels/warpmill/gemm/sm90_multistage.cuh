@@ -15,8 +15,8 @@
 namespace wm {
 
 template <GemmPlan plan, class Function>
-__global__ __launch_bounds__(plan.threads(),
-                             plan.blocks_each()) void gemm_sm90_multistage(const __grid_constant__ GemmArguments args) {
+__global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_multistage(
+    const __grid_constant__ ArgumentsOf<plan> args) {
   auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
   GemmRing<plan> ring(shared.ring);
