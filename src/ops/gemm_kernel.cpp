@@ -67,10 +67,10 @@ GemmSource gemm_source(const GemmPlan& plan, const std::string& activation) {
   return {std::move(text),
           fmt::format("wm::gemm_{}<wm::GemmPlan{{.kind = {}, .instruction = wm::TensorInstruction({}), "
                       ".pipelining = wm::Pipelining({}), .tile = {{{}, {}}}, "
-                      ".stages = {}, .cluster = {{{}, {}}}, .multiply_groups = {}, .split = {}}}, {}>",
+                      ".stages = {}, .cluster = {{{}, {}, {}}}, .multiply_groups = {}, .split = {}}}, {}>",
                       kernel, text_of(plan.kind), static_cast<int>(plan.instruction), static_cast<int>(plan.pipelining),
-                      plan.tile.m, plan.tile.n, plan.stages, plan.cluster.m, plan.cluster.n, plan.multiply_groups,
-                      plan.split, function_of(plan.kind.epilogue.activation))};
+                      plan.tile.m, plan.tile.n, plan.stages, plan.cluster.m, plan.cluster.n, plan.cluster.k,
+                      plan.multiply_groups, plan.split, function_of(plan.kind.epilogue.activation))};
 }
 
 jit::Program compile_gemm(const GemmSource& source, const Architecture& arch, Target target) {

@@ -28,10 +28,19 @@ std::optional<Numbers> pair(std::string_view text) {
   return first && second ? std::optional(Numbers{*first, *second}) : std::nullopt;
 }
 
+// "2x1", or with a third number "1x1x2".
+std::optional<ClusterShape> cluster_from(std::string_view text) {
+  const std::size_t x = text.find('x'), second_x = text.find('x', x + 1);
+  const auto sizes = pair(text.substr(0, second_x));
+  const auto k = second_x == std::string_view::npos ? std::optional(1) : number(text.substr(second_x + 1));
+  return sizes && k ? std::optional(ClusterShape{sizes->first, sizes->second, *k}) : std::nullopt;
+}
+
 }  // namespace
 
 std::string text_of(const GemmPlan& p) {
   std::string text = fmt::format("{}x{} s{} c{}x{}", p.tile.m, p.tile.n, p.stages, p.cluster.m, p.cluster.n);
+  if (p.cluster.k > 1) text += fmt::format("x{}", p.cluster.k);
   if (p.multiply_groups != 2) text += fmt::format(" g{}", p.multiply_groups);
   if (p.pipelining == Pipelining::pingpong) text += " pingpong";
   if (p.pipelining == Pipelining::multistage) text += p.wgmma() ? " multistage" : " mma";
@@ -49,12 +58,13 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     const std::string_view word = text.substr(0, space);
     text = space == std::string_view::npos ? "" : text.substr(space + 1);
     if (word.empty()) continue;
-    const auto tile = pair(word), cluster = word[0] == 'c' ? pair(word.substr(1)) : std::nullopt;
+    const auto tile = pair(word);
+    const auto cluster = word[0] == 'c' ? cluster_from(word.substr(1)) : std::nullopt;
     const auto count = number(word.substr(1));
     if (tile) {
       plan.tile = {tile->first, tile->second};
     } else if (cluster) {
-      plan.cluster = {cluster->first, cluster->second};
+      plan.cluster = *cluster;
     } else if (word[0] == 's' && count) {
       plan.stages = *count;
     } else if (word[0] == 'b' && count) {

@@ -110,12 +110,14 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   const std::int64_t rows = ceil_divide(shape.m, std::int64_t(plan.tile.m) * plan.cluster.m);
   const std::int64_t columns = ceil_divide(shape.n, std::int64_t(plan.tile.n) * plan.cluster.n);
   const int resident = resident_clusters(plan, rates);
-  const std::int64_t steps = std::max<std::int64_t>(1, ceil_divide(shape.k, plan.tile_k()));
+  // Steps of a block. Blocks that share a tile have equal parts: what lies beyond k is zero.
+  const std::int64_t steps =
+      std::max<std::int64_t>(1, ceil_divide(shape.k, std::int64_t(plan.tile_k()) * plan.cluster.k));
   const std::int64_t band = plan.band > 0 ? std::min<std::int64_t>(plan.band, rows) : best_band(plan, rows, resident);
   const TileSchedule tiles{static_cast<unsigned>(rows), static_cast<unsigned>(columns), static_cast<unsigned>(band),
                            static_cast<unsigned>(shape.batch)};
   e.tiles = rows * columns * shape.batch;
-  e.work = schedule(plan, tiles, steps, resident);
+  e.work = schedule(plan, tiles, steps * plan.cluster.k, resident);
   const bool shares = e.work.shared_tiles > 0;
   e.waves = shares ? double(e.tiles) / e.work.clusters : double(ceil_divide(e.tiles, e.work.clusters));
 
@@ -143,6 +145,7 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
     const double pieces = std::ceil(double(e.work.clusters) / double(e.work.shared_tiles));
     e.share_seconds = 0.5e-6 + std::max(1.0, pieces - 1) * (0.7e-6 + plan.partial_bytes() / 40e9);
   }
+  if (plan.cluster.k > 1) e.share_seconds = 0.3e-6 + plan.cluster_sum_bytes() / 40e9;
   const double d_bytes = plan.d_bytes();
   e.memory_seconds = double(shape.batch) *
                      (element * (double(shape.m) * shape.k + double(shape.n) * shape.k) + d_bytes * shape.m * shape.n) /
@@ -182,6 +185,9 @@ std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction in
     add({.tile = {64, n}, .cluster = {2, 1}, .multiply_groups = 1});
     add({.tile = {64, n}, .cluster = {1, 1}, .multiply_groups = 1});
   }
+  for (const bool exchange : {false, true})
+    for (const int n : {16, 32, 64, 96, 112})
+      add({.tile = {64, n}, .cluster = {1, 1, 2}, .multiply_groups = 1, .exchange = exchange});
   for (const int pieces : {0, 2}) {
     for (const bool exchange : {false, true})
       for (const int n : {16, 32, 64, 112})

@@ -77,6 +77,7 @@ std::string random_plan(Dice& dice, bool clusters) {
     plan.multiply_groups = int(1 + dice.below(3));
     plan.tile.m = plan.multiply_groups * dice.of({64, 64, 128});
     plan.split = dice.one_in(3);
+    if (!plan.split && !plan.multicasts() && dice.one_in(3)) plan.cluster.k = dice.of({2, 4});
   }
   plan.exchange = dice.one_in(3);
   return plan::text_of(plan);

@@ -181,7 +181,10 @@ TEST_F(Gemm, IsRightWithEachKindOfPlan) {
                            "64x32 s3 g1 split exchange",
                            "256x64 s3 c1x2 split",
                            "128x96 s3 exchange c1x2",
-                           "64x80 s3 pingpong exchange"}) {
+                           "64x80 s3 pingpong exchange",
+                           "64x48 s3 c1x1x2 g1",
+                           "64x64 s3 c1x1x4 g1 exchange",
+                           "256x64 s3 c1x1x2"}) {
     GemmCase c = ordinary();
     c.plan = plan;
     // One tile and less; several waves with tails and odd clusters; many steps along k.
@@ -202,7 +205,8 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
                      {e4m3, bf16, "128x128 s4", true},         {e4m3, f32, "64x128 s4 pingpong c1x2", true},
                      {e5m2, bf16, "128x80 s3 split", true},    {i8, i32, "128x96 s3 c2x2"},
                      {i8, i32, "64x48 s3 g1 split exchange"},  {f32, f32, "64x240 s3 pingpong"},
-                     {f32, f32, "128x64 s3 c1x2 split"},       {f16, f16, "256x112 s3 c2x1"}};
+                     {f32, f32, "128x64 s3 c1x2 split"},       {f16, f16, "256x112 s3 c2x1"},
+                     {i8, i32, "64x32 s3 c1x1x2 g1"},          {e4m3, bf16, "128x64 s3 c1x1x2", true}};
   for (const auto& [type, d, plan, promote] : cases) {
     GemmCase c{.m = 300, .n = 208, .k = 656, .a = type, .b = type, .d = d, .promote = promote, .plan = plan};
     check(stream, c);
@@ -211,7 +215,7 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
 
 TEST_F(Gemm, MajorNessesGoWithClustersTilesAndSplits) {
   for (const char* plan : {"128x16 s3", "128x80 s3 c1x2", "256x112 s3 c2x1", "64x128 s3 pingpong c2x2",
-                           "128x48 s3 split", "64x32 s3 g1 split exchange"}) {
+                           "128x48 s3 split", "64x32 s3 g1 split exchange", "64x32 s3 c1x1x2 g1 exchange"}) {
     GemmCase c{.m = 328, .n = 200, .k = 136, .plan = plan};
     for (const auto& [a_columns, b_columns] : {std::array{true, false}, {true, true}}) {
       c.a_layout.columns = a_columns;

@@ -26,6 +26,8 @@ TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlan) {
   EXPECT_NE(problem({.tile = {96, 128}}).find("tile.m"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .stages = 1}).find("2 stages"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .cluster = {8, 1}}).find("cluster"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 64}, .cluster = {2, 1, 2}}).find("share no operands"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 64}, .cluster = {1, 1, 5}}).find("cluster"), std::string::npos);
   EXPECT_NE(problem({.tile = {256, 256}, .stages = 2}).find("sums"), std::string::npos);
   EXPECT_NE(problem({.tile = {192, 256}, .stages = 2, .multiply_groups = 3}).find("so many columns"),
             std::string::npos);
@@ -53,8 +55,8 @@ TEST(GemmPlan, SaysWhatIsWrongWithAText) {
   EXPECT_NE(problem("128x256 s4 fast").find("'fast' is no part of a plan"), std::string::npos);
   EXPECT_NE(problem("s4 c2x1").find("has no tile"), std::string::npos);
   EXPECT_NE(problem("").find("has no tile"), std::string::npos);
-  for (const char* text :
-       {"128x", "128x256x64", "128x-8", "s", "128x128 s", "128x128 cx2", "128x128 s0", "128x128 g99999999999"})
+  for (const char* text : {"128x", "128x256x64", "128x-8", "s", "128x128 s", "128x128 cx2", "128x128 c1x1x",
+                           "128x128 c1x1x2x2", "128x128 s0", "128x128 g99999999999"})
     EXPECT_NE(problem(text).find("'128x256 s4 c2x1'"), std::string::npos) << text;
 }
 

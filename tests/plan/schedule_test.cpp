@@ -85,6 +85,22 @@ TEST(WorkSchedule, CoversEveryStepOfEveryTileOnceInTheOrderOfK) {
       }
 }
 
+TEST(WorkSchedule, BlocksOfAClusterHaveEqualPartsOfEachTile) {
+  const WorkSchedule work = WorkSchedule::make({5, 1, 3}, 12, 2, 0);
+  for (unsigned number = 0; number < 4; ++number) {
+    PieceWalk walk(work, 1, {number, 4});
+    for (const unsigned tile : {1u, 3u}) {
+      Piece piece{};
+      ASSERT_TRUE(walk.next(piece));
+      EXPECT_EQ(piece.tile, tile);
+      EXPECT_EQ(piece.first_step, 3 * number);
+      EXPECT_EQ(piece.steps, 3u);
+    }
+    Piece piece{};
+    EXPECT_FALSE(walk.next(piece));
+  }
+}
+
 TEST(WorkSchedule, CutsEachTileIntoAsManyPiecesAsThereAreClustersForIt) {
   for (const unsigned pieces : {2u, 3u, 5u})
     for (const unsigned count : {1u, 4u, 20u})

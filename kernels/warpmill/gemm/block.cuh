@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpmill/gemm/activation.cuh"
+#include "warpmill/gemm/cluster_sums.cuh"
 #include "warpmill/gemm/epilogue.cuh"
 #include "warpmill/gemm/fixup.cuh"
 #include "warpmill/gemm/plan.h"
@@ -29,6 +30,7 @@ struct GemmShared {
   ATile a[plan.stages];
   BTile b[plan.stages];
   typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // the same for every function
+  SharedOfClusterSums<plan> cluster_sums;
   RingBarriers<plan.stages> ring;
 };
 
@@ -46,7 +48,12 @@ template <GemmPlan plan>
 struct GemmPlace {
   u32 rank = plan.cluster_size() > 1 ? cluster::rank() : 0;
   u32 cluster_number = blockIdx.x / plan.cluster_size();
-  u32 row = rank / plan.cluster.n, column = rank % plan.cluster.n;
+  u32 part_of_k = plan.cluster.k > 1 ? rank : 0;
+  u32 row = plan.cluster.k > 1 ? 0 : rank / plan.cluster.n, column = rank % plan.cluster.n;
+
+  WM_DEVICE PieceWalk walk(const WorkSchedule& work) const {
+    return PieceWalk(work, cluster_number, {part_of_k, u32(plan.cluster.k)});
+  }
 
   // This block's corner of a cluster tile.
   WM_DEVICE Corner corner(TileSchedule::Tile tile) const {
@@ -102,7 +109,7 @@ template <GemmPlan plan>
 WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPlace<plan>& place) {
   using Shared = GemmShared<plan>;
   const u32 ahead = max(args.a_ahead, args.b_ahead);
-  PieceWalk walk(args.work, place.cluster_number);
+  PieceWalk walk = place.walk(args.work);
   Piece piece{};
   if (ahead == 0 || !walk.next(piece)) return;
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));

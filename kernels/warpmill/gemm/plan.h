@@ -13,7 +13,8 @@ struct TileShape {
   constexpr bool operator==(const TileShape&) const = default;
 };
 struct ClusterShape {
-  int m, n;  // blocks
+  int m, n;   // blocks
+  int k = 1;  // blocks that share each tile along k
   constexpr bool operator==(const ClusterShape&) const = default;
 };
 
@@ -141,7 +142,7 @@ struct GemmPlan {
   Pipelining pipelining = Pipelining::cooperative;
   TileShape tile{128, 256};
   int stages = 4;
-  ClusterShape cluster{2, 1};  // blocks above each other share B, blocks side by side share A
+  ClusterShape cluster{2, 1};  // blocks above each other share B, side by side A, behind each other (k) the tile
   int multiply_groups = 2;     // warpgroups
   bool split = false;          // tiles may be shared along k (WorkSchedule)
   // The host's business, no part of what is compiled:
@@ -164,7 +165,8 @@ struct GemmPlan {
   constexpr bool load_group() const { return pipelining != Pipelining::multistage; }
   constexpr int threads() const { return group_threads * (load_group() + multiply_groups); }
   constexpr int producer_threads() const { return load_group() ? group_threads : threads(); }
-  constexpr int cluster_size() const { return cluster.m * cluster.n; }
+  constexpr int cluster_size() const { return cluster.m * cluster.n * cluster.k; }
+  constexpr bool multicasts() const { return cluster.m * cluster.n > 1; }
   // Rows of the tile that one multiply group has.
   constexpr int group_rows() const { return pipelining == Pipelining::pingpong ? tile.m : tile.m / multiply_groups; }
 
@@ -199,7 +201,11 @@ struct GemmPlan {
   constexpr int out_bytes() const {
     return kind.store_by_threads() ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
-  constexpr int shared_bytes() const { return stages * stage_bytes() + out_bytes() + barrier_bytes; }
+  // The sums that the other blocks of a cluster along k send to the first.
+  constexpr int cluster_sum_bytes() const { return (cluster.k - 1) * tile.m * tile.n * 4; }
+  constexpr int shared_bytes() const {
+    return stages * stage_bytes() + out_bytes() + cluster_sum_bytes() + barrier_bytes;
+  }
 
   // Registers a thread. A single multiply group needs none moved: 256 threads may have 255 each.
   constexpr bool moves_registers() const { return load_group() && multiply_groups > 1; }
@@ -235,7 +241,8 @@ struct GemmPlan {
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
     // First what would make the arithmetic below overflow.
-    if (cluster.m < 1 || cluster.n < 1 || cluster.m > 4 || cluster.n > 4) return "a cluster has 1 to 4 blocks";
+    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 4 || cluster.n > 4 || cluster.k > 4)
+      return "a cluster has 1 to 4 blocks";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
     if (stages > 64) return "the ring has at most 64 stages";
     if (multiply_groups < 1 || multiply_groups > 3) return "there are 1 to 3 multiply groups";
@@ -247,7 +254,9 @@ struct GemmPlan {
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (cluster_size() > 4) return "a cluster has 1 to 4 blocks";
-    if (!kind.by_tma() && cluster_size() > 1) return "only the copy engine brings data to a whole cluster";
+    if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
+      return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
+    if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";
     if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote))
       return "the multistage kernels have no clusters and no promotion";
     if (wgmma() && pipelining == Pipelining::multistage && !kind.by_tma())
@@ -285,7 +294,7 @@ struct GemmPlan {
   constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
     if (tile.m < 1 || tile.m > 384 || tile.n < 1 || tile.n > 256) return plan;
-    plan.stages = (shared_limit() - barrier_bytes - out_bytes()) / stage_bytes();
+    plan.stages = (shared_limit() - barrier_bytes - out_bytes() - cluster_sum_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
     return plan;
   }

@@ -68,7 +68,7 @@ __global__ __launch_bounds__(plan.threads(),
 
   const u32 group = warpgroup(), first_row = group * plan.group_rows();
   Writer<plan, Function> writer(shared.out[group], group);
-  PieceWalk walk(args.work, place.cluster_number);
+  PieceWalk walk = place.walk(args.work);
   for (Piece piece; walk.next(piece);) {
     GemmSums<plan> sums;
     sums.clear();

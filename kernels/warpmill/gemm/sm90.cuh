@@ -10,7 +10,8 @@
 //   empty[s]  1 arrival from each multiply group that reads the stage, of each block that our copies reach
 //
 // Blocks of a cluster share operands: blocks above each other load a part of the same B tile each and send it to all of
-// them, blocks side by side do so with A. m, n and k are arguments: what is compiled knows only the plan.
+// them, blocks side by side do so with A. Or they share each tile along k, and the first block adds the sums
+// (cluster_sums.cuh). m, n and k are arguments: what is compiled knows only the plan.
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
@@ -26,7 +27,7 @@ namespace wm {
 template <GemmPlan plan>
 WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
   GemmRing<plan> ring(shared.ring);
-  PieceWalk walk(args.work, place.cluster_number);
+  PieceWalk walk = place.walk(args.work);
   for (Piece piece; walk.next(piece);) {
     const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
     for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
@@ -41,7 +42,7 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
 template <GemmPlan plan>
 WM_DEVICE void release(const GemmRing<plan>& ring, const Stage& stage, const GemmPlace<plan>& place) {
   const u32 thread = thread_of_warpgroup();
-  if constexpr (plan.cluster_size() == 1) {
+  if constexpr (!plan.multicasts()) {
     if (thread == 0) ring.release(stage);
   } else {
     const u32 reached = place.sharing_a().blocks | place.sharing_b().blocks;
@@ -115,7 +116,8 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
   const Turn turn{group};
   GemmRing<plan> ring(shared.ring);
   Writer<plan, Function> writer(shared.out[group], group);
-  PieceWalk walk(args.work, place.cluster_number);
+  ClusterSums<plan, GemmSums<plan>> cluster_sums(shared.cluster_sums, place.part_of_k, group);
+  PieceWalk walk = place.walk(args.work);
   Piece piece{}, following{};
   bool more = walk.next(piece);
   for (u32 number = 0; more; ++number, piece = following) {
@@ -133,6 +135,8 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
     else
       multiply<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
+    if constexpr (plan.cluster.k > 1)
+      if (!cluster_sums.join(sums)) continue;
     finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
   }
   writer.end();
@@ -146,6 +150,7 @@ __global__ __launch_bounds__(plan.threads(),
 
   if (threadIdx.x == 0) {
     GemmRing<plan>(shared.ring).init();
+    if constexpr (plan.cluster.k > 1) shared.cluster_sums.init();
     fence::mbarrier_init();
   } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps
     cache::prefetch(args.a);

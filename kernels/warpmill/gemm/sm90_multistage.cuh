@@ -36,7 +36,7 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_
 
   const u32 group = warpgroup(), first_row = group * plan.group_rows();
   Writer<plan, Function> writer(shared.out[group], group);
-  PieceWalk walk(args.work, place.cluster_number);
+  PieceWalk walk = place.walk(args.work);
   for (Piece piece; walk.next(piece);) {
     GemmSums<plan> sums;
     Stage previous{0, SharedAddress(0u), SharedAddress(0u)};

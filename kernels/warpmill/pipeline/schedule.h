@@ -58,11 +58,17 @@ struct WorkSchedule {
   constexpr unsigned run_end(unsigned number) const { return run_begin(number + 1); }
 };
 
+// Which of the equal parts of each whole tile's k: where blocks of a cluster have one each, tile_steps is a multiple.
+struct PartOfK {
+  unsigned number = 0, parts = 1;
+};
+
 // One cluster's pieces, in its order.
 class PieceWalk {
  public:
-  constexpr PieceWalk(const WorkSchedule& work, unsigned cluster)
+  constexpr PieceWalk(const WorkSchedule& work, unsigned cluster, PartOfK part = {})
       : work_(work),
+        part_(part),
         at_(work.run_begin(work.run_of(cluster))),
         end_(work.run_end(work.run_of(cluster))),
         whole_(work.shared_tiles + cluster) {}
@@ -77,13 +83,15 @@ class PieceWalk {
       return true;
     }
     if (whole_ >= work_.tiles.count()) return false;
-    piece = {whole_, 0, work_.tile_steps};
+    const unsigned steps = work_.tile_steps / part_.parts;
+    piece = {whole_, part_.number * steps, steps};
     whole_ += work_.clusters;
     return true;
   }
 
  private:
   const WorkSchedule& work_;
+  PartOfK part_;
   unsigned at_, end_, whole_;
 };
 

@@ -186,6 +186,15 @@ WM_DEVICE void store_async(ClusterAddress address, T value, ClusterAddress barri
                  : "memory");
 }
 
+// The same of four floats, which stay floats: as bits, the compiler would move a wgmma's sums while they are being
+// made.
+WM_DEVICE void store_async(ClusterAddress address, const Quad<f32>& value, ClusterAddress barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(address.value),
+      "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier.value)
+      : "memory");
+}
+
 // red.async: a reduction that a barrier counts as bytes, relaxed at cluster scope. u32: every operation; i32: add, min,
 // max; u64: add.
 template <Reduction operation, class T>

@@ -1,0 +1,98 @@
+// Tiles that the blocks of one cluster share along k: the first block adds the others' sums to its own, in the order of
+// k, and stores the tile. The sums travel from registers into the first block's shared memory, where a barrier counts
+// their bytes: a few hundred nanoseconds, where the way through the workspace (fixup.cuh) takes more than a
+// microsecond.
+//
+//   there[g]  of the first block: 1 arrival (group g, which announces the bytes) + the sums of the others' groups g
+//   taken[g]  of the other blocks: 1 arrival from each warp of the first block's group g that has read them
+#pragma once
+
+#include "warpmill/gemm/epilogue.cuh"
+#include "warpmill/gemm/plan.h"
+#include "warpmill/pipeline/names.cuh"
+#include "warpmill/pipeline/roles.cuh"
+#include "warpmill/ptx/barrier.cuh"
+#include "warpmill/ptx/cluster.cuh"
+#include "warpmill/ptx/mbarrier.cuh"
+#include "warpmill/tile/fragment.cuh"
+
+namespace wm {
+
+template <GemmPlan plan>
+struct ClusterSumsShared {
+  static constexpr int quads = plan.group_rows() / 64 * Fragment<plan.tile.n>::count / 4;  // of a thread's sums
+  // For the thread that has the same place in the tile, beside those of its neighbours.
+  Quad<Sum<plan>> of_part[plan.cluster.k - 1][plan.multiply_groups][quads][warpgroup_threads];
+  u64 there[plan.multiply_groups], taken[plan.multiply_groups];
+
+  // By one thread of the block, before a fence::mbarrier_init and the barrier that lets the others go.
+  WM_DEVICE void init() {
+    WM_NAME_SHARED("there", there, 8, plan.multiply_groups);
+    WM_NAME_SHARED("taken", taken, 8, plan.multiply_groups);
+    for (int group = 0; group < plan.multiply_groups; ++group) {
+      mbarrier::init(&there[group], 1);
+      mbarrier::init(&taken[group], warpgroup_threads / 32);
+    }
+  }
+};
+
+struct NoClusterSums {};
+template <GemmPlan plan>
+using SharedOfClusterSums = Select<(plan.cluster.k > 1), ClusterSumsShared<plan>, NoClusterSums>;
+
+// One multiply thread's part in it; `part` of k is its block's.
+template <GemmPlan plan, class Sums>
+class ClusterSums {
+ public:
+  using Shared = SharedOfClusterSums<plan>;
+  WM_DEVICE ClusterSums(Shared& shared, u32 part, u32 group) : shared_(shared), part_(part), group_(group) {}
+
+  // Whether the tile is this block's to store, with all sums now.
+  WM_DEVICE bool join(Sums& sums) {
+    if (part_ > 0)
+      send(sums);
+    else
+      add_others(sums);
+    phase_ ^= 1;
+    return part_ == 0;
+  }
+
+ private:
+  static WM_DEVICE ClusterAddress in_block(u32 rank, SharedAddress place) { return cluster::map(place, rank); }
+  static constexpr int quads_of_block = Fragment<plan.tile.n>::count / 4;  // 64 rows
+
+  WM_DEVICE void send(const Sums& sums) const {
+    // The sums of the tile before have been read.
+    mbarrier::wait_parity(&shared_.taken[group_], phase_ ^ 1);
+    const ClusterAddress there = in_block(0, &shared_.there[group_]);
+#pragma unroll
+    for (int i = 0; i < Shared::quads; ++i) {
+      const auto* const value = sums.block[i / quads_of_block].value + i % quads_of_block * 4;
+      cluster::store_async(in_block(0, &shared_.of_part[part_ - 1][group_][i][thread_of_warpgroup()]),
+                           Quad<Sum<plan>>{value[0], value[1], value[2], value[3]}, there);
+    }
+  }
+
+  WM_DEVICE void add_others(Sums& sums) const {
+    const u32 thread = thread_of_warpgroup();
+    if (thread == 0)
+      mbarrier::arrive_expect_tx(&shared_.there[group_], (plan.cluster.k - 1) * sizeof(shared_.of_part[0][0]));
+    mbarrier::wait_parity(&shared_.there[group_], phase_);
+#pragma unroll
+    for (int part = 0; part < plan.cluster.k - 1; ++part)
+#pragma unroll
+      for (int i = 0; i < Shared::quads; ++i) {
+        const Quad<Sum<plan>> other = shared_.of_part[part][group_][i][thread];
+        auto* const value = sums.block[i / quads_of_block].value + i % quads_of_block * 4;
+        value[0] += other.x, value[1] += other.y, value[2] += other.z, value[3] += other.w;
+      }
+    barrier::sync_warp();
+    if (const u32 lane = thread % 32; lane < plan.cluster.k - 1)
+      mbarrier::arrive_remote<Scope::block>(in_block(lane + 1, &shared_.taken[group_]));
+  }
+
+  Shared& shared_;
+  u32 part_, group_, phase_ = 0;
+};
+
+}  // namespace wm
