@@ -1,6 +1,6 @@
 # What the build takes from elsewhere. `make` installs what is missing (scripts/setup); nothing is downloaded from here.
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+include(${CMAKE_CURRENT_LIST_DIR}/fmt.cmake)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 

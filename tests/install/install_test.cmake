@@ -9,6 +9,11 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${FOLDER}/build -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER}
   -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${FOLDER}/build)
+# A name in fmt::v9 (3fmt2v9) would be taken for the consumer's, whose fmt may be another or have other options.
+execute_process(COMMAND ${NM} ${LIBRARY} OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+if(names MATCHES "3fmt[0-9]+v[0-9]+")
+  message(FATAL_ERROR "the library has names in fmt's own namespace")
+endif()
 # Where there is no toolkit, NVRTC is the build folder's, which an installed program does not know.
 if(NOT DEFINED ENV{WARPMILL_NVRTC} AND NOT EXISTS /usr/local/cuda AND NOT EXISTS "$ENV{CUDA_HOME}")
   set(ENV{WARPMILL_NVRTC} ${BUILD}/cuda-wheels)

@@ -1,7 +1,7 @@
 // A program that uses an installed Warpmill: compiles a kernel, runs it on the best device, checks the result.
-#include <cstdio>
 #include <vector>
 
+#include <fmt/format.h>
 #include <warpmill/warpmill.hpp>
 
 constexpr const char* source = R"(
@@ -23,13 +23,13 @@ int main() {
     stream.synchronize();
     for (const float value : x.download<float>())
       if (value != 2.5f) {
-        std::printf("wrong: %g\n", value);
+        fmt::print("wrong: {}\n", value);
         return 1;
       }
-    std::printf("right on %s\n", device.info().name.c_str());
+    fmt::print("right on {}\n", device.info().name);
     return 0;
   } catch (const wm::Error& error) {
-    std::printf("%s\n", error.what());
+    fmt::print("{}\n", error.what());
     return 2;
   }
 }
