@@ -137,7 +137,7 @@ int gemm(const GemmCommand& command) {
 int plan_gemm(const PlanGemmCommand& command) {
   bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
   shape.batch = command.batch;
-  const plan::ChipRates rates{.multiprocessors = command.multiprocessors};
+  const plan::ChipRates rates = plan::hopper_rates(command.multiprocessors);
   const GemmKind kind = kind_of(shape, major_from(command.a_major), major_from(command.b_major));
   const plan::GemmShape sizes{shape.m, shape.n, shape.k, shape.batch};
   const plan::GemmChoice taken = *plan::choose(kind, sizes, rates, command.chip);

@@ -64,16 +64,17 @@ struct GemmResult {
   GemmPlan plan;      // what ran
   unsigned band = 0;  // tile rows walked together
   unsigned blocks = 0;
-  bool tuned = false;  // the plan was measured for this shape (docs/gemm.md, Tuning)
+  bool tuned =
+      false;  // the plan was measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
   std::string path() const;
 };
 
 // Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
-// cache) and allocate the stream's workspace: make it before a graph capture begins. Later calls with the shape only
-// launch, and may be captured (a plan that shares tiles along k uses the capturing stream's workspace: replay such
-// graphs in that stream, or not beside its other products). The result is the same bits every time. A request that
-// cannot be served is refused in words before anything is launched.
+// cache) and allocate the stream's workspace: make it before a graph capture begins. Later calls with the same shape,
+// types, layouts, alignments and parts of the epilogue only launch, and may be captured (a plan that shares tiles along
+// k uses the capturing stream's workspace: replay such graphs in that stream, or not beside its other products). The
+// result is the same bits every time. A request that cannot be served is refused in words before anything is launched.
 GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

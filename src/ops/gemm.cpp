@@ -2,9 +2,11 @@
 #include "warpmill/gemm.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -54,16 +56,14 @@ struct HashCall {
     const GemmProblem& p = key.problem;
     for (const Matrix* matrix : {&p.a, &p.b, &p.d}) mix(matrix->address);
     for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) mix(static_cast<std::uint64_t>(size));
-    for (const auto* numbers : {&p.listed.a, &p.listed.b, &p.listed.d})
-      for (const std::uint32_t number : *numbers) mix(number);
+    for (const auto* list : {&p.listed.a, &p.listed.b, &p.listed.d})
+      for (const std::uint64_t address : *list) mix(address);
     return hash;
   }
 };
 
 // The plan for a call, and its kernel.
-struct Choice {
-  plan::GemmEstimate estimate;
-  bool tuned = false;
+struct Choice : plan::GemmChoice {
   Kernel kernel;
 };
 
@@ -79,7 +79,7 @@ struct PreparedCall {
   GemmResult result;
 };
 
-// A table of what is known already, forgotten as a whole where it grows too long.
+// A table of what is known already. The oldest goes where it grows too long; a long list takes the room of several.
 template <class Value>
 class Known {
  public:
@@ -90,14 +90,24 @@ class Known {
   }
   void add(const CallKey& key, std::shared_ptr<const Value> value) {
     const std::lock_guard lock(mutex_);
-    if (values_.size() >= most) values_.clear();
-    values_.emplace(key, std::move(value));
+    const auto [place, added] = values_.emplace(key, std::move(value));
+    if (!added) return;
+    oldest_.push_back(&place->first);
+    room_ += room_of(key);
+    while (room_ > most && oldest_.size() > 1) {
+      room_ -= room_of(*oldest_.front());
+      values_.erase(values_.find(*oldest_.front()));
+      oldest_.pop_front();
+    }
   }
 
  private:
-  static constexpr std::size_t most = 1024;
+  static constexpr std::size_t most = 2048;
+  static std::size_t room_of(const CallKey& key) { return 1 + key.problem.listed.d.size() / 32; }
   std::mutex mutex_;
   std::unordered_map<CallKey, std::shared_ptr<const Value>, HashCall> values_;
+  std::deque<const CallKey*> oldest_;  // first
+  std::size_t room_ = 0;
 };
 
 // What a device keeps between calls; mutexes guard the tables, never a compilation. It lives as long as the process:
@@ -174,18 +184,11 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
                    plan.span_columns(tile_extent));
 }
 
-// How many matrices of an operand its map reaches.
-std::int64_t matrices(const GemmProblem& p, const std::vector<std::uint32_t>& listed) {
-  if (!p.kind.listed) return p.batch;
-  return listed.empty() ? 1 : std::int64_t{*std::max_element(listed.begin(), listed.end())} + 1;
-}
-
-TensorMap map_strip(const Device& device, const GemmProblem& p, const GemmPlan& plan, int columns) {
-  const std::int64_t batch = matrices(p, p.listed.d);
+TensorMap map_strip(const Device& device, const GemmProblem& p, const Matrix& d, std::int64_t batch,
+                    const GemmPlan& plan, int columns) {
   if (plan.kind.store_by_threads() || !plan.wgmma()) return {};
-  if (plan.kind.d_columns)
-    return map_lines(device, "d", p.kind.d, p.d, p.d.column_stride, p.n, p.m, batch, columns, 64);
-  return map_lines(device, "d", p.kind.d, p.d, p.d.row_stride, p.m, p.n, batch, 64, columns);
+  if (plan.kind.d_columns) return map_lines(device, "d", p.kind.d, d, d.column_stride, p.n, p.m, batch, columns, 64);
+  return map_lines(device, "d", p.kind.d, d, d.row_stride, p.m, p.n, batch, 64, columns);
 }
 
 plan::GemmShape shape_of(const GemmProblem& p) { return {p.m, p.n, p.k, p.batch}; }
@@ -211,43 +214,104 @@ std::shared_ptr<const Choice> choose(const Device& device, DeviceState& state, c
   } else {
     const auto own = plan::choose(key.problem.kind, shape_of(key.problem), rates, info.name);
     if (!own)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("gemm refused: no plan fits {}: {} bytes of shared memory are too few", info.id,
-                              info.shared_bytes_per_multiprocessor));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("gemm refused: no plan serves {} of {} x {} x {} on {}: they are more than 2^31 tiles, or "
+                      "{} bytes of shared memory are too few",
+                      key.problem.batch, key.problem.m, key.problem.n, key.problem.k, info.id,
+                      info.shared_bytes_per_multiprocessor));
     choice = *own;
   }
+  if (choice.estimate.tiles > plan::most_tiles)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("gemm refused: the plan given cuts the product into {} tiles, and they are counted up to {}; take "
+                    "larger tiles",
+                    choice.estimate.tiles, plan::most_tiles));
   const Kernel kernel = kernel_of(device, state, choice.estimate.plan, key.problem.expression);
-  return std::make_shared<Choice>(Choice{choice.estimate, choice.tuned, kernel});
+  return std::make_shared<Choice>(Choice{choice, kernel});
 }
 
-// `products` of the batch from `first` on; all of it, unless it is a long list.
+// An operand's matrices in one launch: the one with the lowest address, and how many strides its map reaches.
+struct Matrices {
+  Matrix first;
+  std::int64_t count;
+};
+
+// `products` of the batch from `begin` on. A list's get numbers, in strides from the first.
+Matrices matrices_of(const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed, std::size_t begin,
+                     std::size_t products, std::int64_t otherwise, unsigned* numbers) {
+  if (listed.empty()) return {matrix, otherwise};
+  const auto list = std::span(listed).subspan(begin, products);
+  Matrices matrices{matrix, 1};
+  matrices.first.address = *std::min_element(list.begin(), list.end());
+  const std::uint64_t stride = static_cast<std::uint64_t>(matrix.matrix_stride) * size_of(dtype);
+  for (std::size_t i = 0; i < products; ++i) {
+    numbers[i] = static_cast<unsigned>((list[i] - matrices.first.address) / stride);
+    matrices.count = std::max(matrices.count, std::int64_t{numbers[i]} + 1);
+  }
+  return matrices;
+}
+
+// How many products from `begin` on one launch takes: all of a batch with strides; of a list as many as there are
+// numbers for, and as lie within 2^31 strides of each other.
+std::size_t products_of_launch(const GemmProblem& p, std::size_t begin) {
+  const std::size_t batch = static_cast<std::size_t>(p.batch);
+  if (!p.kind.listed) return batch;
+  std::size_t products = std::min<std::size_t>(MatrixNumbers::most, batch - begin);
+  const auto limit = [&](const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed) {
+    if (listed.empty()) return;
+    const std::uint64_t reach = static_cast<std::uint64_t>(matrix.matrix_stride) * size_of(dtype) * 0x7fffffff;
+    std::uint64_t least = listed[begin], most = listed[begin];
+    for (std::size_t i = 0; i < products; ++i) {
+      least = std::min(least, listed[begin + i]), most = std::max(most, listed[begin + i]);
+      if (most - least > reach) products = i;
+    }
+  };
+  limit(p.a, p.kind.a, p.listed.a);
+  limit(p.b, p.kind.b, p.listed.b);
+  limit(p.c, p.kind.epilogue.c, p.listed.c);
+  limit(p.d, p.kind.d, p.listed.d);
+  return products;
+}
+
 PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const plan::GemmEstimate& choice,
-                              std::size_t first, std::size_t products) {
+                              std::size_t begin, std::size_t products) {
   const GemmPlan& plan = choice.plan;
+  std::unique_ptr<MatrixNumbers> numbers = p.kind.listed ? std::make_unique<MatrixNumbers>() : nullptr;
+  const std::int64_t otherwise = p.kind.listed ? 1 : p.batch;
+  const auto matrices = [&](const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed,
+                            unsigned(MatrixNumbers::*which)[MatrixNumbers::most]) {
+    return matrices_of(matrix, dtype, listed, begin, products, otherwise, numbers ? (*numbers).*which : nullptr);
+  };
+  const Matrices a = matrices(p.a, p.kind.a, p.listed.a, &MatrixNumbers::a),
+                 b = matrices(p.b, p.kind.b, p.listed.b, &MatrixNumbers::b),
+                 c = matrices(p.c, p.kind.epilogue.c, p.listed.c, &MatrixNumbers::c),
+                 d = matrices(p.d, p.kind.d, p.listed.d, &MatrixNumbers::d);
   const auto address = [](const Matrix& m) {
     return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
   };
   // Where one row or column of tiles is all there is, the other operand is read once: its lines make room first, those
   // of the operand that every tile reads stay (cache.cuh has the bits); and as memory is the limit, the first of what
-  // streams is brought into L2 while the kernel ahead is ending.
+  // streams is brought into L2 while the kernel ahead is ending. A list may name a matrix twice.
   const auto once = [&](unsigned tiles, const Matrix& m) {
-    return tiles == 1 && (p.batch == 1 || m.matrix_stride != 0);
+    return tiles == 1 && (p.batch == 1 || (m.matrix_stride != 0 && !p.kind.listed));
   };
   const bool a_streams = once(choice.work.tiles.columns, p.a), b_streams = once(choice.work.tiles.rows, p.b);
   constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000,
                           unchanged = 0x1000000000000000;
   const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
-  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, p.a, p.m, p.k,
-                                                 matrices(p, p.listed.a), plan, plan.tile.m, plan.cluster.n),
-                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, p.b, p.n, p.k,
-                                                 matrices(p, p.listed.b), plan, plan.tile.n, plan.cluster.m),
-                                .d = map_strip(device, p, plan, plan.strip_columns()),
-                                .d_last = map_strip(device, p, plan, plan.last_strip_columns()),
-                                .a_at = address(p.a),
-                                .b_at = address(p.b),
-                                .d_at = address(p.d),
-                                .c_at = address(p.c),
+  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count,
+                                                 plan, plan.tile.m, plan.cluster.n),
+                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count,
+                                                 plan, plan.tile.n, plan.cluster.m),
+                                .d = map_strip(device, p, d.first, d.count, plan, plan.strip_columns()),
+                                .d_last = map_strip(device, p, d.first, d.count, plan, plan.last_strip_columns()),
+                                .a_at = address(a.first),
+                                .b_at = address(b.first),
+                                .d_at = address(d.first),
+                                .c_at = address(c.first),
                                 .row_scale = p.row_scale.address,
                                 .column_scale = p.column_scale.address,
                                 .row_bias = p.row_bias.address,
@@ -268,15 +332,6 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                                 .partials = 0,
                                 .work = choice.work};
 
-  std::unique_ptr<MatrixNumbers> numbers;
-  if (p.kind.listed) {
-    numbers = std::make_unique<MatrixNumbers>();
-    const auto part = [&](const std::vector<std::uint32_t>& all, unsigned* to) {
-      if (!all.empty()) std::copy_n(all.data() + first, products, to);
-    };
-    part(p.listed.a, numbers->a), part(p.listed.b, numbers->b);
-    part(p.listed.c, numbers->c), part(p.listed.d, numbers->d);
-  }
   const unsigned blocks = choice.work.clusters * static_cast<unsigned>(plan.cluster_size());
   const LaunchConfig config{.grid = {blocks},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
@@ -297,13 +352,13 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
   const plan::GemmEstimate& whole = choice->estimate;
   const GemmProblem p = whole.plan.exchange ? key.problem.transposed() : key.problem;
   auto call = std::make_shared<PreparedCall>(PreparedCall{choice->kernel, {}, {}});
-  const std::size_t batch = static_cast<std::size_t>(p.batch), most = p.kind.listed ? MatrixNumbers::most : batch;
-  for (std::size_t first = 0; first < batch; first += most) {
-    const std::size_t products = std::min(most, batch - first);
+  const std::size_t batch = static_cast<std::size_t>(p.batch);
+  for (std::size_t begin = 0, products = 0; begin < batch; begin += products) {
+    products = products_of_launch(p, begin);
     plan::GemmShape shape = shape_of(key.problem);
     shape.batch = static_cast<std::int64_t>(products);
     const auto part = products == batch ? whole : plan::estimate(whole.plan, shape, plan::rates_of(device.info()));
-    call->launches.push_back(prepare_launch(device, p, part, first, products));
+    call->launches.push_back(prepare_launch(device, p, part, begin, products));
   }
   const PreparedLaunch& first = call->launches.front();
   call->result = {whole.plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
@@ -313,6 +368,7 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
 }  // namespace
 
 std::string GemmResult::path() const {
+  if (blocks == 0) return "nothing to do";
   const auto producer = [](Producer by, Major major) -> std::string {
     switch (by) {
       case Producer::tma: return "copy engine";
@@ -350,7 +406,7 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   DeviceState& state = state_of(device);
   std::shared_ptr<const PreparedCall> call = state.calls.find(key);
   if (!call) {
-    if (request.batch) ops::check_overlaps(request);
+    ops::check_overlaps(request);
     call = prepare(device, state, key);
     state.calls.add(key, call);
   }

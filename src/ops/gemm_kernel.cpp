@@ -44,7 +44,7 @@ std::string_view function_of(Activation activation) {
 }
 
 // The kernel's file in kernels/warpmill/gemm/, and its name after "gemm_".
-std::string_view kernel_of(const GemmPlan& plan) {
+std::string_view kernel_file_of(const GemmPlan& plan) {
   if (!plan.wgmma()) return "sm80";
   return plan.pipelining == Pipelining::multistage ? "sm90_multistage" : "sm90";
 }
@@ -53,7 +53,7 @@ std::string_view kernel_of(const GemmPlan& plan) {
 
 GemmSource gemm_source(const GemmPlan& plan, const std::string& activation) {
   const auto a = name_of(operand_type(plan.kind.a)), b = name_of(operand_type(plan.kind.b));
-  const std::string_view kernel = kernel_of(plan);
+  const std::string_view kernel = kernel_file_of(plan);
   std::string text;
   if (plan.wgmma())
     text =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -61,36 +62,28 @@ Matrix matrix_of(const View& view, bool rows_first) {
 // either.
 bool contiguous(std::int64_t stride, std::int64_t size) { return stride == 1 || size <= 1; }
 
-// The base, the stride and the numbers of matrices at these addresses.
-void list_matrices(std::span<const std::uint64_t> addresses, std::string_view name, std::int64_t bytes, Matrix& matrix,
-                   std::vector<std::uint32_t>& numbers) {
+// Matrices at these addresses, each like `view`.
+void list_matrices(std::span<const std::uint64_t> addresses, const View& view, std::string_view name, Matrix& matrix,
+                   std::vector<std::uint64_t>& listed) {
   if (addresses.empty()) return;
-  const std::uint64_t base = *std::min_element(addresses.begin(), addresses.end());
-  std::uint64_t apart = 0;
+  const std::uint64_t bytes = size_of(view.dtype);
+  const bool any = view.elements() > 0;  // else nothing lies there
+  std::uint64_t bits = std::uint64_t{1} << 30;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (addresses[i] == 0 || addresses[i] % static_cast<std::uint64_t>(bytes))
+    if (any && (addresses[i] == 0 || addresses[i] % bytes))
       refuse(
           fmt::format("{}[{}] of the batch is at {:#x}; an address is a multiple of the element's {} bytes, and not 0",
                       name, i, addresses[i], bytes));
-    apart = std::gcd(apart, addresses[i] - base);
+    bits |= addresses[i];
   }
-  numbers.reserve(addresses.size());
-  for (const std::uint64_t address : addresses) {
-    const std::uint64_t number = apart ? (address - base) / apart : 0;
-    if (number > 0x7fffffff)
-      refuse(
-          fmt::format("the batch's matrices of {0} lie {1} bytes apart in steps of {2}, and their numbers go to 2^31; "
-                      "begin them at multiples of more bytes (16 let the copy engine read them, 256 are always enough)",
-                      name, address - base, apart));
-    numbers.push_back(static_cast<std::uint32_t>(number));
-  }
-  matrix.address = base;
-  matrix.matrix_stride = static_cast<std::int64_t>(apart) / bytes;
+  matrix.address = addresses[0];
+  matrix.matrix_stride = static_cast<std::int64_t>((bits & -bits) / bytes);
+  listed.assign(addresses.begin(), addresses.end());
 }
 
 struct Operand {
   Matrix& matrix;
-  std::int64_t rows, columns, batch;
+  std::int64_t rows, columns;
   int bytes;  // an element
 
   // What the copy engine asks of `lines` lines with `stride` elements from one to the next: multiples of 16 bytes, and
@@ -138,29 +131,45 @@ Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
   return arrival;
 }
 
-// Whether an element of `x` may be one of `d`. Two parts of one larger matrix (the same pitch) may lie side by side:
-// then their columns decide, else the ranges of addresses.
-bool overlap(const View& d, const View& x) {
-  const std::uint64_t d_end = d.address + d.span_bytes(), x_end = x.address + x.span_bytes();
-  if (d.elements() == 0 || x.elements() == 0 || d.address >= x_end || x.address >= d_end) return false;
-  if (d.shape.size() != 2) return true;
-  const int along = d.strides[1] == 1 ? 1 : 0;  // the contiguous dimension
-  if (d.strides[along] != 1) return true;
-  const int x_along = x.strides[1] == 1 ? 1 : 0;
-  const auto pitch = static_cast<std::uint64_t>(d.strides[1 - along]) * size_of(d.dtype);
-  if (x.strides[x_along] != 1 || pitch == 0 ||
-      pitch != static_cast<std::uint64_t>(x.strides[1 - x_along]) * size_of(x.dtype))
-    return true;
-  const std::uint64_t apart = (pitch + d.address % pitch - x.address % pitch) % pitch;  // from x's column 0 to d's
-  return apart < static_cast<std::uint64_t>(x.shape[x_along]) * size_of(x.dtype) ||
-         apart + static_cast<std::uint64_t>(d.shape[along]) * size_of(d.dtype) > pitch;
+// In how many bytes of each period of `pitch` the view's elements lie, from its address on; nothing where its
+// dimensions do not go with that period.
+std::optional<std::uint64_t> bytes_of_period(const View& view, std::uint64_t pitch) {
+  std::uint64_t width = size_of(view.dtype);
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    const std::uint64_t step = static_cast<std::uint64_t>(view.strides[i]) * size_of(view.dtype);
+    if (view.shape[i] <= 1 || step % pitch == 0) continue;
+    width += static_cast<std::uint64_t>(view.shape[i] - 1) * step;
+    if (width > pitch) return std::nullopt;
+  }
+  return width <= pitch ? std::optional(width) : std::nullopt;
+}
+
+// Calls look(pitch) for each step of the view's dimensions, in bytes, until it returns true.
+template <class Look>
+bool any_pitch(const View& view, const Look& look) {
+  for (std::size_t i = 0; i < view.shape.size(); ++i)
+    if (view.shape[i] > 1 && view.strides[i] > 0 &&
+        look(static_cast<std::uint64_t>(view.strides[i]) * size_of(view.dtype)))
+      return true;
+  return false;
+}
+
+// Whether an element of `x` may be one of `d`: their ranges of addresses meet, and they are no parts of one larger
+// matrix that lie side by side.
+bool overlap(const View& d, std::uint64_t d_address, const View& x, std::uint64_t x_address) {
+  if (d.elements() == 0 || x.elements() == 0) return false;
+  if (d_address >= x_address + x.span_bytes() || x_address >= d_address + d.span_bytes()) return false;
+  return !any_pitch(d, [&](std::uint64_t pitch) {
+    const auto d_width = bytes_of_period(d, pitch), x_width = bytes_of_period(x, pitch);
+    const std::uint64_t apart = (pitch + d_address % pitch - x_address % pitch) % pitch;  // from x's first byte to d's
+    return d_width && x_width && apart >= *x_width && apart + *d_width <= pitch;
+  });
 }
 
 // Whether x is d, element for element.
-bool same_matrix(const View& d, const View& x) {
-  return x.address == d.address && x.strides == d.strides && x.dtype == d.dtype;
+bool same_matrix(const View& d, std::uint64_t d_address, const View& x, std::uint64_t x_address) {
+  return x_address == d_address && x.strides == d.strides && x.dtype == d.dtype;
 }
-constexpr const char* c_overlaps = "c overlaps d without being d itself: its elements would change on the way";
 
 // Whether two elements may share an address: each dimension must step over all that lies within the closer ones.
 bool overlaps_itself(const View& view) {
@@ -228,12 +237,10 @@ void add_epilogue(GemmProblem& p, const GemmRequest& request, const Stream& stre
     if (!one_of(e.c->dtype, {DType::f32, DType::bf16, DType::f16}))
       refuse(fmt::format("c holds {}; it may hold f32, bf16, f16", name_of(e.c->dtype)));
     if (e.c->shape != d.shape) refuse(fmt::format("c is {} and d is {}", sizes(*e.c), sizes(d)));
-    if (!p.kind.listed && !same_matrix(d, *e.c) && overlap(d, *e.c)) refuse(c_overlaps);
     facts.residual = true;
     facts.c = e.c->dtype;
     p.c = matrix_of(*e.c, true);
-    if (request.batch)
-      list_matrices(request.batch->c, "c", static_cast<std::int64_t>(size_of(e.c->dtype)), p.c, p.listed.c);
+    if (request.batch) list_matrices(request.batch->c, *e.c, "c", p.c, p.listed.c);
   }
   facts.activation = e.activation;
   if ((e.activation == Activation::expression) != !e.expression.empty())
@@ -306,11 +313,11 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   kind.promote = request.promote;
 
   const int bytes = static_cast<int>(size_of(a.dtype)), d_bytes = static_cast<int>(size_of(d.dtype));
-  list_matrices(lists.a, "a", bytes, p.a, p.listed.a);
-  list_matrices(lists.b, "b", bytes, p.b, p.listed.b);
-  list_matrices(lists.d, "d", d_bytes, p.d, p.listed.d);
-  const Arrival of_a = arrival_of({p.a, p.m, p.k, p.batch, bytes}, instruction);
-  const Arrival of_b = arrival_of({p.b, p.n, p.k, p.batch, bytes}, instruction);
+  list_matrices(lists.a, a, "a", p.a, p.listed.a);
+  list_matrices(lists.b, b, "b", p.b, p.listed.b);
+  list_matrices(lists.d, d, "d", p.d, p.listed.d);
+  const Arrival of_a = arrival_of({p.a, p.m, p.k, bytes}, instruction);
+  const Arrival of_b = arrival_of({p.b, p.n, p.k, bytes}, instruction);
   kind.a_major = of_a.major, kind.b_major = of_b.major;
   // Both by the engine or both by threads: one ring, one kind of arrival. An empty k has nothing to map.
   if (!of_a.by_engine || !of_b.by_engine || p.k == 0) {
@@ -322,59 +329,97 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   if (overlaps_itself(d))
     refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
   kind.d_columns = columns;
-  const Operand out{p.d, p.m, p.n, p.batch, d_bytes};
+  const Operand out{p.d, p.m, p.n, d_bytes};
   const std::int64_t inner = columns ? p.m : p.n;
   // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
   kind.d_scattered = !(rows || columns) || inner * out.bytes % 16 != 0 ||
                      !out.engine_takes(columns ? p.d.column_stride : p.d.row_stride, columns ? p.n : p.m);
 
-  if (!kind.listed && (overlap(d, a) || overlap(d, b)))
-    refuse("d overlaps a or b; the product cannot be made in place");
   add_epilogue(p, request, stream);
   return p;
 }
 
 void check_overlaps(const GemmRequest& request) {
-  const GemmBatch& lists = *request.batch;
-  struct Range {
-    std::uint64_t begin, end;
-    const View* like;
-    std::size_t number;  // in its list
-    char name;
+  const GemmBatch lists = request.batch.value_or(GemmBatch{});
+  const View& d = request.d;
+  const std::span<const std::uint64_t> outs = request.batch ? lists.d : std::span(&d.address, 1);
+  if (outs.empty() || d.elements() == 0) return;
+  const auto called = [&](std::string_view name, std::size_t number) {
+    return request.batch ? fmt::format("{}[{}] of the batch", name, number) : std::string(name);
   };
-  std::vector<Range> written, others;
-  const auto add = [](std::vector<Range>& ranges, const View& like, std::span<const std::uint64_t> addresses,
-                      char name) {
-    const auto bytes = like.span_bytes();
-    if (addresses.empty()) addresses = {&like.address, 1};
-    for (std::size_t i = 0; i < addresses.size(); ++i)
-      ranges.push_back({addresses[i], addresses[i] + bytes, &like, i, name});
-  };
-  add(written, request.d, lists.d, 'd');
-  others = written;
-  add(others, request.a, lists.a, 'a');
-  add(others, request.b, lists.b, 'b');
-  const GemmEpilogue& e = request.epilogue;
-  if (e.c && e.beta != 0) add(others, *e.c, lists.c, 'c');
-  std::sort(others.begin(), others.end(), [](const Range& x, const Range& y) { return x.begin < y.begin; });
-  std::uint64_t longest = 0;
-  for (const Range& range : others) longest = std::max(longest, range.end - range.begin);
 
-  View d = request.d, x = request.d;
-  for (const Range& out : written) {
-    d.address = out.begin;
-    // Whatever begins more than the longest one before `out` ends before it.
-    const std::uint64_t least = out.begin > longest ? out.begin - longest : 0;
-    auto other = std::lower_bound(others.begin(), others.end(), least,
-                                  [](const Range& range, std::uint64_t begin) { return range.begin < begin; });
-    for (; other != others.end() && other->begin < out.end; ++other) {
-      if (other->end <= out.begin || (other->name == 'd' && other->number == out.number)) continue;
-      x = *other->like, x.address = other->begin;
-      const bool in_place = other->name == 'c' && !lists.c.empty() && other->number == out.number && same_matrix(d, x);
-      if (!in_place && overlap(d, x))
-        refuse(fmt::format("d[{}] of the batch overlaps {}[{}]", out.number, other->name, other->number));
+  // Against each other, where ranges meet: all at once by their bytes of a period, else pair by pair.
+  std::vector<std::size_t> order(outs.size());  // by address
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return outs[x] < outs[y]; });
+  const std::uint64_t d_bytes = d.span_bytes();
+  const auto apart = [&](const std::vector<std::uint64_t>& begins, std::uint64_t bytes) {
+    return std::adjacent_find(begins.begin(), begins.end(),
+                              [&](std::uint64_t x, std::uint64_t y) { return y - x < bytes; }) == begins.end();
+  };
+  std::vector<std::uint64_t> begins(outs.begin(), outs.end());
+  std::sort(begins.begin(), begins.end());
+  const bool side_by_side = apart(begins, d_bytes) || any_pitch(d, [&](std::uint64_t pitch) {
+                              const auto width = bytes_of_period(d, pitch);
+                              if (!width) return false;
+                              for (std::size_t i = 0; i < outs.size(); ++i) begins[i] = outs[i] % pitch;
+                              std::sort(begins.begin(), begins.end());
+                              begins.push_back(begins[0] + pitch);
+                              const bool free = apart(begins, *width);
+                              begins.pop_back();
+                              return free;
+                            });
+  if (!side_by_side)
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (std::size_t j = i + 1; j < order.size() && outs[order[j]] < outs[order[i]] + d_bytes; ++j)
+        if (overlap(d, outs[order[i]], d, outs[order[j]]))
+          refuse(fmt::format("{} overlaps {}", called("d", std::min(order[i], order[j])),
+                             called("d", std::max(order[i], order[j]))));
+
+  // Against what is read (and amax, which is written).
+  const auto meet = [&](std::string_view name, const View& view, std::span<const std::uint64_t> addresses,
+                        std::string_view what) {
+    const bool shared = addresses.empty();
+    if (shared) addresses = {&view.address, 1};
+    const std::uint64_t bytes = view.span_bytes();
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      // The first D that may reach this far.
+      const std::uint64_t least = addresses[i] > d_bytes ? addresses[i] - d_bytes : 0;
+      auto out = std::lower_bound(order.begin(), order.end(), least,
+                                  [&](std::size_t x, std::uint64_t begin) { return outs[x] < begin; });
+      for (; out != order.end() && outs[*out] < addresses[i] + bytes; ++out) {
+        const bool in_place =
+            name == "c" && (shared ? outs.size() == 1 : *out == i) && same_matrix(d, outs[*out], view, addresses[i]);
+        if (!in_place && overlap(d, outs[*out], view, addresses[i]))
+          refuse(
+              fmt::format("{} overlaps {}{}", called("d", *out), shared ? std::string(name) : called(name, i), what));
+      }
     }
-  }
+  };
+  const GemmEpilogue& e = request.epilogue;
+  constexpr std::string_view not_in_place = "; the product cannot be made in place";
+  meet("a", request.a, lists.a, not_in_place);
+  meet("b", request.b, lists.b, not_in_place);
+  if (e.c && e.beta != 0) meet("c", *e.c, lists.c, " without being the same: its elements would change on the way");
+  const std::array<std::pair<const std::optional<View>*, std::string_view>, 6> vectors{
+      {{&e.row_scale, "row_scale"},
+       {&e.column_scale, "column_scale"},
+       {&e.row_bias, "row_bias"},
+       {&e.column_bias, "column_bias"},
+       {&e.d_scale, "d_scale"},
+       {&e.amax, "amax"}}};
+  for (const auto& [view, name] : vectors)
+    if (*view) meet(name, **view, {}, ": its elements would change on the way");
+  if (!e.amax) return;
+  const auto amax_meets = [&](std::string_view name, const View& view, std::span<const std::uint64_t> addresses) {
+    if (addresses.empty()) addresses = {&view.address, 1};
+    for (const std::uint64_t address : addresses)
+      if (overlap(*e.amax, e.amax->address, view, address))
+        refuse(fmt::format("amax lies in {}, and is cleared before the product begins", name));
+  };
+  amax_meets("a", request.a, lists.a);
+  amax_meets("b", request.b, lists.b);
+  if (e.c && e.beta != 0) amax_meets("c", *e.c, lists.c);
 }
 
 }  // namespace wm::ops

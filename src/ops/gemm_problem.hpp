@@ -23,9 +23,10 @@ struct Vector {
   bool operator==(const Vector&) const = default;
 };
 
-// Which matrix of each operand a product of a listed batch takes, in matrix strides from the operand's address.
+// The matrices of a listed batch. Each address is a multiple of its operand's matrix stride, which is the largest power
+// of two that divides them all.
 struct ListedMatrices {
-  std::vector<std::uint32_t> a, b, c, d;  // empty: all products take the first
+  std::vector<std::uint64_t> a, b, c, d;  // empty: all products share the operand's matrix
   bool operator==(const ListedMatrices&) const = default;
 };
 
@@ -46,8 +47,8 @@ struct GemmProblem {
 // cannot be served.
 GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorInstruction instruction);
 
-// Refuses a listed batch with a D that overlaps another D, an A or a B. Apart from understand(), because it looks at
-// many pairs: a batch that passed once need not be looked at again.
+// Refuses a D that overlaps another D of its batch, or anything that is read, and an amax that does. Apart from
+// understand(), because it may look at many pairs: what passed once need not be looked at again.
 void check_overlaps(const GemmRequest& request);
 
 }  // namespace wm::ops

@@ -27,12 +27,13 @@ std::uint32_t best_band(const GemmPlan& plan, std::int64_t rows, int clusters) {
 
 // The tiles that clusters share along k: all of them where there are fewer than clusters, else the last wave's and one
 // wave more, so that everybody has as much to do.
-WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int64_t steps, int resident) {
-  const std::int64_t count = tiles.count();
-  const auto whole = static_cast<unsigned>(std::min<std::int64_t>(resident, count));
+WorkSchedule schedule(const GemmPlan& plan, const TileSchedule& tiles, std::int64_t count, std::int64_t steps,
+                      int resident) {
+  const auto whole = static_cast<unsigned>(std::clamp<std::int64_t>(count, 1, resident));
   // Steps of shared tiles are counted through all of them, in 32 bits.
   const std::int64_t shared = count < resident ? count : count % resident + resident;
-  if (!plan.split || count % resident == 0 || shared * steps > std::numeric_limits<std::int32_t>::max())
+  if (!plan.split || count % resident == 0 || count > most_tiles ||
+      shared * steps > std::numeric_limits<std::int32_t>::max())
     return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
   if (count < resident) {
     constexpr std::int64_t fewest_steps = 4;  // that are worth a block's start
@@ -81,10 +82,19 @@ TensorInstruction instruction_of(const Architecture& arch) {
   return arch.major == 9 && arch.specific ? TensorInstruction::wgmma : TensorInstruction::mma;
 }
 
+ChipRates hopper_rates(int multiprocessors) {
+  ChipRates rates;
+  const double part = double(multiprocessors) / rates.multiprocessors;
+  rates.multiprocessors = multiprocessors;
+  rates.tensor_flops *= part;
+  rates.l2_bytes *= part;
+  return rates;
+}
+
 ChipRates rates_of(const DeviceInfo& device) {
-  ChipRates rates{.multiprocessors = device.multiprocessors,
-                  .instruction = instruction_of(device.arch),
-                  .shared_bytes = device.shared_bytes_per_multiprocessor};
+  ChipRates rates = hopper_rates(device.multiprocessors);
+  rates.instruction = instruction_of(device.arch);
+  rates.shared_bytes = device.shared_bytes_per_multiprocessor;
   if (rates.instruction == TensorInstruction::wgmma) return rates;
   rates.tensor_flops = 312e12 * device.multiprocessors / 108;
   rates.memory_bytes = 1.6e12;
@@ -117,7 +127,7 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   const TileSchedule tiles{static_cast<unsigned>(rows), static_cast<unsigned>(columns), static_cast<unsigned>(band),
                            static_cast<unsigned>(shape.batch)};
   e.tiles = rows * columns * shape.batch;
-  e.work = schedule(plan, tiles, steps * plan.cluster.k, resident);
+  e.work = schedule(plan, tiles, e.tiles, steps * plan.cluster.k, resident);
   const bool shares = e.work.shared_tiles > 0;
   e.waves = shares ? double(e.tiles) / e.work.clusters : double(ceil_divide(e.tiles, e.work.clusters));
 
@@ -153,7 +163,8 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
   // Filling the first ring, and where there are clusters, their start and the barriers at both ends.
   const double start = rates.launch_seconds + 1e-6 + (plan.cluster_size() > 1 ? 0.5e-6 : 0);
   // Memory is shared by all; multiprocessors that have nothing to do leave a part of its rate unused.
-  const double idle = std::max(e.waves * resident / double(e.tiles), double(resident) / e.work.clusters) - 1;
+  const double idle =
+      std::max(e.waves * resident / double(std::max<std::int64_t>(e.tiles, 1)), double(resident) / e.work.clusters) - 1;
   const double balance = 1 + 0.5 * std::max(0.0, idle);
   const double work = e.waves * double(steps) * e.step_seconds + std::ceil(e.waves) * e.tile_seconds + e.share_seconds;
   const double memory = e.memory_seconds * balance + e.share_seconds;
@@ -206,7 +217,7 @@ std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, con
   std::vector<GemmEstimate> ranking;
   for (const GemmPlan& plan : candidate_plans(kind, rates.instruction))
     if (static_cast<std::size_t>(plan.shared_bytes()) + 1024 <= rates.shared_bytes)
-      ranking.push_back(estimate(plan, shape, rates));
+      if (GemmEstimate e = estimate(plan, shape, rates); e.tiles <= most_tiles) ranking.push_back(std::move(e));
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; });
   return ranking;

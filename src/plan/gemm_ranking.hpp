@@ -29,6 +29,8 @@ struct ChipRates {
 // The best that an architecture has, and what is known of a device: with wgmma as above, else an A100's data sheet.
 TensorInstruction instruction_of(const Architecture& arch);
 ChipRates rates_of(const DeviceInfo& device);
+// Of a Hopper with so many multiprocessors and an H200's memory.
+ChipRates hopper_rates(int multiprocessors);
 
 struct GemmEstimate {
   GemmPlan plan;
@@ -42,14 +44,17 @@ struct GemmEstimate {
   double seconds = 0;         // the estimate
 };
 
+// Tiles of a product are numbered in 31 bits.
+inline constexpr std::int64_t most_tiles = 0x7fffffff;
+
 // The blocks of `plan` that run at once: clusters of more than two do not fill the chip's last multiprocessors.
 int resident_clusters(const GemmPlan& plan, const ChipRates& rates);
 
 // The plan's kind is the kernel's; the shape is the caller's, before any exchange.
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
 
-// Every plan that is shipped for the kind, the best for `shape` first.
-// Empty where none fits the chip.
+// Every plan that is shipped for the kind, the best for `shape` first. Empty where none fits the chip, or all make too
+// many tiles.
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
 
 // The plans themselves, each valid.

@@ -79,6 +79,10 @@ std::string random_plan(Dice& dice, bool clusters) {
     plan.split = dice.one_in(3);
     if (!plan.split && !plan.multicasts() && dice.one_in(3)) plan.cluster.k = dice.of({2, 4});
   }
+  if (plan.pipelining == Pipelining::cooperative && plan.cluster_size() == 1 && dice.one_in(3)) {
+    plan.pipelining = Pipelining::multistage;
+    plan.instruction = dice.of({TensorInstruction::wgmma, TensorInstruction::mma});
+  }
   plan.exchange = dice.one_in(3);
   return plan::text_of(plan);
 }

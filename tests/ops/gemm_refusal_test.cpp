@@ -44,8 +44,8 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("batches differ", [&](R& r) {
     r.a = a.view(bf16, {3, 16, 16}), r.b = b.view(bf16, {2, 16, 16}), r.d = d.view(bf16, {3, 16, 16});
   });
-  expect("d overlaps a or b", [&](R& r) { r.d = a.view(bf16, {64, 64}); });
-  expect("d overlaps a or b", [&](R& r) {
+  expect("d overlaps a; the product cannot be made in place", [&](R& r) { r.d = a.view(bf16, {64, 64}); });
+  expect("d overlaps a", [&](R& r) {
     r.d = a.view(bf16, {64, 64}, {128, 1}, 64), r.a = a.view(bf16, {64, 64}, {128, 1});
   });
   expect("d's elements overlap", [&](R& r) { r.d = d.view(bf16, {64, 64}, {32, 1}); });
@@ -57,7 +57,7 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("beta is 2 and there is no c", [&](R& r) { r.epilogue.beta = 2; });
   expect("c holds i32", [&](R& r) { r.epilogue.beta = 1, r.epilogue.c = a.view(i32, {64, 64}); });
   expect("c is 32 x 64 and d is 64 x 64", [&](R& r) { r.epilogue.beta = 1, r.epilogue.c = a.view(bf16, {32, 64}); });
-  expect("c overlaps d without being d itself", [&](R& r) {
+  expect("d overlaps c without being the same", [&](R& r) {
     r.epilogue.beta = 1, r.epilogue.c = d.view(bf16, {64, 64}, {64, 1}, 16);
   });
   expect("row_scale has 63 elements (shape 63); it must have 64, or one for all",
@@ -67,6 +67,9 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("column_bias has 1 elements", [&](R& r) { r.epilogue.column_bias = vector(f32, {1}); });
   expect("must hold the same type",
          [&](R& r) { r.epilogue.row_bias = vector(f32, {64}), r.epilogue.column_bias = vector(bf16, {64}); });
+  expect("d overlaps column_bias", [&](R& r) { r.epilogue.column_bias = d.view(f32, {64}, {}, 256); });
+  expect("d overlaps amax", [&](R& r) { r.epilogue.amax = d.view(f32, {1}); });
+  expect("amax lies in b", [&](R& r) { r.epilogue.amax = b.view(f32, {1}); });
   expect("amax has 2 elements", [&](R& r) { r.epilogue.amax = vector(f32, {2}); });
   expect("d_scale holds f16", [&](R& r) { r.epilogue.d_scale = vector(f16, {1}); });
   expect("integer results have no epilogue", [&](R& r) {
@@ -84,16 +87,14 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   // Batches by addresses.
   const std::uint64_t a_at = a.address(), d_at = d.address();
   const std::uint64_t two_d[]{d_at + 8192, d_at}, close_d[]{d_at + 8190, d_at}, odd[]{a_at, a_at + 1}, null[]{a_at, 0},
-      three[]{a_at, a_at, a_at}, d_and_a[]{d_at, a_at + 16}, far_a[]{a_at + (1ull << 40), a_at + 16, a_at},
-      three_d[]{d_at, d_at + 8192, d_at + 16384};
+      three[]{a_at, a_at, a_at}, d_and_a[]{d_at, a_at + 16};
   expect("3 addresses for a and 2 for d", [&](R& r) { r.batch = GemmBatch{.a = three, .d = two_d}; });
   expect("2 addresses for b and 0 for d", [&](R& r) { r.batch = GemmBatch{.b = two_d}; });
   expect("a[1] of the batch is at", [&](R& r) { r.batch = GemmBatch{.a = odd, .d = two_d}; });
   expect("a[1] of the batch is at 0x0", [&](R& r) { r.batch = GemmBatch{.a = null, .d = two_d}; });
-  expect("bytes apart in steps of 16", [&](R& r) { r.batch = GemmBatch{.a = far_a, .d = three_d}; });
   expect("d[0] of the batch overlaps d[1]", [&](R& r) { r.batch = GemmBatch{.d = close_d}; });
-  expect("d[1] of the batch overlaps a[0]", [&](R& r) { r.batch = GemmBatch{.d = d_and_a}; });
-  expect("d[0] of the batch overlaps c[1]", [&](R& r) {
+  expect("d[1] of the batch overlaps a;", [&](R& r) { r.batch = GemmBatch{.d = d_and_a}; });
+  expect("of the batch overlaps c[", [&](R& r) {
     r.epilogue.beta = 1, r.epilogue.c = r.d;
     static const std::uint64_t turned[]{d_at, d_at + 8192};
     r.batch = GemmBatch{.c = turned, .d = two_d};
@@ -103,6 +104,31 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
     r.a = a.view(bf16, {1, 64, 64}), r.b = b.view(bf16, {1, 64, 64}), r.d = d.view(bf16, {1, 64, 64});
     r.batch = GemmBatch{.d = two_d};
   });
+  EXPECT_NE(refusal(stream, {.a = a.view(bf16, {4, 16, 16}, {16, 64, 1}),
+                             .b = b.view(bf16, {4, 16, 16}),
+                             .d = a.view(bf16, {4, 16, 16}, {16, 128, 1}, 128)})
+                .find("d overlaps a"),
+            std::string::npos)
+      << "rows of 64 and of 128";
+  EXPECT_EQ(refusal(stream, {.a = a.view(bf16, {4, 16, 16}, {16, 128, 1}),
+                             .b = b.view(bf16, {4, 16, 16}),
+                             .d = a.view(bf16, {4, 16, 16}, {16, 128, 1}, 128)}),
+            "accepted")
+      << "heads side by side in rows of 128";
+  const std::uint64_t one[]{d_at}, nowhere[]{0, 0};
+  GemmRequest in_place = good;
+  in_place.epilogue = {.beta = 1, .c = good.d};
+  in_place.batch = GemmBatch{.d = one};
+  EXPECT_EQ(refusal(stream, in_place), "accepted") << "one product, c is d";
+  GemmRequest without_k = good;
+  without_k.a = a.view(bf16, {64, 0}), without_k.b = b.view(bf16, {0, 64});
+  without_k.batch = GemmBatch{.a = nowhere, .d = two_d};
+  EXPECT_EQ(refusal(stream, without_k), "accepted") << "nothing lies there";
+  GemmRequest huge = good;
+  huge.a = View(device, a.address(), bf16, {8388608, 64}, {0, 1});
+  huge.b = View(device, b.address(), bf16, {64, 16777216}, {0, 0});
+  huge.d = View(device, d.address(), bf16, {8388608, 16777216});
+  EXPECT_NE(refusal(stream, huge).find("more than 2^31 tiles"), std::string::npos) << refusal(stream, huge);
   GemmRequest empty = good;
   empty.batch = GemmBatch{};
   EXPECT_EQ(refusal(stream, empty), "accepted") << "no products at all";

@@ -7,6 +7,7 @@
 
 #include "ops/gemm_fixture.hpp"
 #include "plan/gemm_plan_text.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::test {
 
@@ -112,6 +113,47 @@ TEST_F(Gemm, MultipliesALongListOfMatrices) {
                 .batch = GemmBatch{.d = blocks}});
   stream.synchronize();
   EXPECT_EQ(d.download<float>(), std::vector<float>(ones.size(), float(size)));
+}
+
+// Further apart than numbers of 31 bits reach in steps of an element.
+TEST_F(Gemm, MultipliesMatricesThatLieFarApart) {
+  constexpr std::int64_t size = 32;
+  const std::vector<wm::bf16> ones(size * size, wm::bf16(1.f));
+  const Buffer b = Buffer::of<wm::bf16>(device, ones), d(device, 3 * size * size * sizeof(float));
+  Buffer far(device, (std::size_t{5} << 30) + 4 * size * size);
+  std::vector<std::uint64_t> a_at, d_at;
+  for (const std::size_t offset : {std::size_t{2}, std::size_t{5} << 30, std::size_t{4} << 20}) {
+    far.upload(std::as_bytes(std::span(ones)), offset);
+    a_at.push_back(far.address() + offset);
+    d_at.push_back(d.address() + d_at.size() * size * size * sizeof(float));
+  }
+  gemm(stream, {.a = View(device, a_at[0], bf16, {size, size}),
+                .b = b.view<wm::bf16>({size, size}),
+                .d = d.view<float>({size, size}),
+                .batch = GemmBatch{.a = a_at, .d = d_at}});
+  stream.synchronize();
+  EXPECT_EQ(d.download<float>(), std::vector<float>(3 * size * size, float(size)));
+}
+
+// The tensor cores drop what lies below bit 13 of a sum of 8-bit floats: of 4096 times 81/64 a hundredth is lost,
+// unless every 128 products are added in full precision.
+TEST_F(Gemm, PromotedSumsLoseNothing) {
+  constexpr std::int64_t m = 64, n = 16, k = 4096;
+  if (device.info().kind == DeviceKind::virtual_gpu) vgpu::set_run_options(device, {.chip_sums = true});
+  const std::vector<wm::e4m3> values(m * k, wm::e4m3(1.125f));
+  const Buffer operand = Buffer::of<wm::e4m3>(device, values), d(device, m * n * sizeof(float));
+  const auto product = [&](bool promote) {
+    gemm(stream, {.a = operand.view<wm::e4m3>({m, k}),
+                  .b = operand.view<wm::e4m3>({n, k}).transposed(),
+                  .d = d.view<float>({m, n}),
+                  .promote = promote});
+    stream.synchronize();
+    return d.download<float>();
+  };
+  constexpr float exact = k * 1.125f * 1.125f;
+  for (const float sum : product(true)) ASSERT_EQ(sum, exact);
+  for (const float sum : product(false)) ASSERT_TRUE(sum < exact - 8 && sum > 0.95f * exact) << sum;
+  if (device.info().kind == DeviceKind::virtual_gpu) vgpu::set_run_options(device, {});
 }
 
 TEST_F(Gemm, AppliesTheEpilogue) {
@@ -295,7 +337,9 @@ TEST_F(Gemm, HandlesOnesAndZeros) {
       check(stream, {.m = m, .n = n, .k = k, .epilogue = epilogue});
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {1, 17, 40}, {17, 1, 40}, {3, 4, 0}}) {
     check(stream, {.m = m, .n = n, .k = k, .a = i8, .b = i8, .d = i32});
-    check(stream, {.m = m, .n = n, .k = k, .batch = 3, .a_layout = {.columns = true}, .b_layout = {}});
+    for (const bool listed : {false, true})
+      check(stream,
+            {.m = m, .n = n, .k = k, .batch = 3, .listed = listed, .a_layout = {.columns = true}, .b_layout = {}});
   }
   check(stream, {.m = 0, .n = 8, .k = 8, .epilogue = {.amax = true}});  // no element: 0
 }
@@ -318,7 +362,8 @@ TEST_F(Gemm, TakesOperandsThatLieSideBySideInOneBuffer) {
 
 TEST_F(Gemm, GivesTheSameBitsEveryTime) {
   const EpilogueCase epilogue{.alpha = 0.5f, .beta = 1, .in_place = true, .amax = true};
-  for (const char* plan : {"", "128x64 s3 split", "128x64 s3 c2x1 split", "64x128 s3 pingpong"}) {
+  for (const char* plan : {"", "128x64 s3 split", "128x64 s3 c2x1 split", "64x128 s3 pingpong", "64x48 s3 c1x1x2 g1",
+                           "128x64 s3 multistage", "64x48 s3 g1 mma split"}) {
     GemmCase c{.m = 304, .n = 272, .k = 456, .d = f32, .epilogue = epilogue, .plan = plan};
     GemmRun run(device, c);
     std::vector<std::byte> first;

@@ -21,9 +21,14 @@ using namespace wm;
 TEST(GemmOnChip, IsCapturedIntoGraphs) {
   const Device device = Device::open("cuda:0");
   const Stream stream(device);
-  for (const char* plan : {"", "128x64 s3 split", "128x128 s4 c2x1 pingpong"}) {
-    const test::EpilogueCase epilogue{.beta = 1, .row_scale = test::Scale::each, .amax = true};
-    test::GemmRun run(device, {.m = 300, .n = 504, .k = 2000, .epilogue = epilogue, .plan = plan});
+  const test::EpilogueCase epilogue{.beta = 1, .row_scale = test::Scale::each, .amax = true};
+  for (const test::GemmCase& c : {
+           test::GemmCase{.m = 300, .n = 504, .k = 2000, .epilogue = epilogue},
+           test::GemmCase{.m = 300, .n = 504, .k = 2000, .epilogue = epilogue, .plan = "128x64 s3 split"},
+           test::GemmCase{.m = 300, .n = 504, .k = 2000, .epilogue = epilogue, .plan = "128x128 s4 c2x1 pingpong"},
+           test::GemmCase{.m = 64, .n = 48, .k = 200, .batch = 300, .listed = true, .epilogue = epilogue},
+       }) {
+    test::GemmRun run(device, c);
     const std::vector<std::byte> poisoned = run.result();
     gemm(stream, run.request());  // modules are loaded and workspace is allocated before a capture begins
     stream.synchronize();

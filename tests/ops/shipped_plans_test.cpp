@@ -58,6 +58,7 @@ std::vector<GemmKind> sample_of_kinds() {
   changed(plain, [](GemmKind& k) { k.a_major = Major::mn; });
   changed(plain, [](GemmKind& k) { k.a_major = k.b_major = Major::mn; });
   changed(plain, [](GemmKind& k) { k.d_columns = true; });
+  changed(plain, [](GemmKind& k) { k.listed = true; });
   changed(plain, [](GemmKind& k) { k.d_scattered = true; });
   changed(tf, [](GemmKind& k) { k.d_scattered = true; });
   changed(plain, [](GemmKind& k) { k.a_producer = Producer::copies16, k.b_producer = Producer::copies8; });

@@ -329,7 +329,7 @@ struct GemmArguments {
   constexpr unsigned d_matrix(unsigned product) const { return product; }
 };
 
-// Matrices that are not evenly apart: the base is the lowest address, the stride what divides all distances from it,
+// Matrices that are not evenly apart: the base is the lowest address, the stride a power of two that divides them all,
 // so that one tensor map reaches them all and each has a number.
 struct MatrixNumbers {
   static constexpr int most = 256;  // products a launch
