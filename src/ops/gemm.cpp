@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,19 +13,20 @@
 #include <fmt/format.h>
 
 #include "ops/gemm_kernel.hpp"
+#include "ops/gemm_launch.hpp"
 #include "ops/gemm_problem.hpp"
 #include "ops/workspace.hpp"
 #include "plan/gemm_choice.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
 #include "warpmill/module.hpp"
-#include "warpmill/tensor_map.hpp"
 
 namespace wm {
 namespace {
 
 using ops::GemmProblem;
 using ops::Matrix;
+using ops::PreparedLaunch;
 
 // Everything that a prepared call depends on. alpha and beta are set at each launch; whether they are there at all is
 // part of the kind.
@@ -67,12 +67,6 @@ struct Choice : plan::GemmChoice {
   Kernel kernel;
 };
 
-struct PreparedLaunch {
-  LaunchConfig config;
-  GemmArguments arguments;
-  std::unique_ptr<MatrixNumbers> numbers;  // of a listed batch
-  std::size_t workspace_bytes;             // of a split plan
-};
 struct PreparedCall {
   Kernel kernel;
   std::vector<PreparedLaunch> launches;  // one, but for a long list
@@ -150,47 +144,6 @@ Kernel kernel_of(const Device& device, DeviceState& state, const GemmPlan& plan,
   return state.kernels.emplace(name, loaded).first->second;
 }
 
-// `rows` lines of `columns` elements side by side, `pitch` elements from one to the next, `batch` times.
-TensorMap map_lines(const Device& device, std::string_view name, DType dtype, const Matrix& matrix, std::int64_t pitch,
-                    std::int64_t rows, std::int64_t columns, std::int64_t batch, std::int64_t box_rows,
-                    std::int64_t box_columns) {
-  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  // Where there is one line or one matrix, its stride says nothing and may be any legal one.
-  const std::int64_t line = rows > 1 ? pitch * bytes : (columns * bytes + 15) / 16 * 16;
-  const bool several = batch > 1 && matrix.matrix_stride != 0;
-  const TensorMapSpec spec{.element = dtype == DType::tf32 ? MapElement::f32 : map_element(dtype),
-                           .address = matrix.address,
-                           .dims = {several ? batch : 1, rows, columns},
-                           .strides = {several ? matrix.matrix_stride * bytes : line, line},
-                           .swizzle = Swizzle::b128,
-                           // Not 256: rows that start inside a line would bring twice what is read (docs/gemm.md).
-                           .l2_promotion = L2Promotion::b128,
-                           .box = {1, box_rows, box_columns}};
-  try {
-    return make_tensor_map(device, spec);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("gemm refused: {}: {}", name, error.what()));
-  }
-}
-
-TensorMap map_operand(const Device& device, std::string_view name, DType dtype, Major major, const Matrix& matrix,
-                      std::int64_t extent, std::int64_t k, std::int64_t batch, const GemmPlan& plan, int tile_extent,
-                      int shares) {
-  if (!plan.kind.by_tma()) return {};
-  if (major == Major::k)
-    return map_lines(device, name, dtype, matrix, matrix.row_stride, extent, k, batch, tile_extent / shares,
-                     plan.tile_k());
-  return map_lines(device, name, dtype, matrix, matrix.column_stride, k, extent, batch, plan.tile_k() / shares,
-                   plan.span_columns(tile_extent));
-}
-
-TensorMap map_strip(const Device& device, const GemmProblem& p, const Matrix& d, std::int64_t batch,
-                    const GemmPlan& plan, int columns) {
-  if (plan.kind.store_by_threads() || !plan.wgmma()) return {};
-  if (plan.kind.d_columns) return map_lines(device, "d", p.kind.d, d, d.column_stride, p.n, p.m, batch, columns, 64);
-  return map_lines(device, "d", p.kind.d, d, d.row_stride, p.m, p.n, batch, 64, columns);
-}
-
 plan::GemmShape shape_of(const GemmProblem& p) { return {p.m, p.n, p.k, p.batch}; }
 
 // The plan given, or the best that is known.
@@ -232,116 +185,6 @@ std::shared_ptr<const Choice> choose(const Device& device, DeviceState& state, c
   return std::make_shared<Choice>(Choice{choice, kernel});
 }
 
-// An operand's matrices in one launch: the one with the lowest address, and how many strides its map reaches.
-struct Matrices {
-  Matrix first;
-  std::int64_t count;
-};
-
-// `products` of the batch from `begin` on. A list's get numbers, in strides from the first.
-Matrices matrices_of(const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed, std::size_t begin,
-                     std::size_t products, std::int64_t otherwise, unsigned* numbers) {
-  if (listed.empty()) return {matrix, otherwise};
-  const auto list = std::span(listed).subspan(begin, products);
-  Matrices matrices{matrix, 1};
-  matrices.first.address = *std::min_element(list.begin(), list.end());
-  const std::uint64_t stride = static_cast<std::uint64_t>(matrix.matrix_stride) * size_of(dtype);
-  for (std::size_t i = 0; i < products; ++i) {
-    numbers[i] = static_cast<unsigned>((list[i] - matrices.first.address) / stride);
-    matrices.count = std::max(matrices.count, std::int64_t{numbers[i]} + 1);
-  }
-  return matrices;
-}
-
-// How many products from `begin` on one launch takes: all of a batch with strides; of a list as many as there are
-// numbers for, and as lie within 2^31 strides of each other.
-std::size_t products_of_launch(const GemmProblem& p, std::size_t begin) {
-  const std::size_t batch = static_cast<std::size_t>(p.batch);
-  if (!p.kind.listed) return batch;
-  std::size_t products = std::min<std::size_t>(MatrixNumbers::most, batch - begin);
-  const auto limit = [&](const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed) {
-    if (listed.empty()) return;
-    const std::uint64_t reach = static_cast<std::uint64_t>(matrix.matrix_stride) * size_of(dtype) * 0x7fffffff;
-    std::uint64_t least = listed[begin], most = listed[begin];
-    for (std::size_t i = 0; i < products; ++i) {
-      least = std::min(least, listed[begin + i]), most = std::max(most, listed[begin + i]);
-      if (most - least > reach) products = i;
-    }
-  };
-  limit(p.a, p.kind.a, p.listed.a);
-  limit(p.b, p.kind.b, p.listed.b);
-  limit(p.c, p.kind.epilogue.c, p.listed.c);
-  limit(p.d, p.kind.d, p.listed.d);
-  return products;
-}
-
-PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const plan::GemmEstimate& choice,
-                              std::size_t begin, std::size_t products) {
-  const GemmPlan& plan = choice.plan;
-  std::unique_ptr<MatrixNumbers> numbers = p.kind.listed ? std::make_unique<MatrixNumbers>() : nullptr;
-  const std::int64_t otherwise = p.kind.listed ? 1 : p.batch;
-  const auto matrices = [&](const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed,
-                            unsigned(MatrixNumbers::*which)[MatrixNumbers::most]) {
-    return matrices_of(matrix, dtype, listed, begin, products, otherwise, numbers ? (*numbers).*which : nullptr);
-  };
-  const Matrices a = matrices(p.a, p.kind.a, p.listed.a, &MatrixNumbers::a),
-                 b = matrices(p.b, p.kind.b, p.listed.b, &MatrixNumbers::b),
-                 c = matrices(p.c, p.kind.epilogue.c, p.listed.c, &MatrixNumbers::c),
-                 d = matrices(p.d, p.kind.d, p.listed.d, &MatrixNumbers::d);
-  const auto address = [](const Matrix& m) {
-    return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
-  };
-  // Where one row or column of tiles is all there is, the other operand is read once: its lines make room first, those
-  // of the operand that every tile reads stay (cache.cuh has the bits); and as memory is the limit, the first of what
-  // streams is brought into L2 while the kernel ahead is ending. A list may name a matrix twice.
-  const auto once = [&](unsigned tiles, const Matrix& m) {
-    return tiles == 1 && (p.batch == 1 || (m.matrix_stride != 0 && !p.kind.listed));
-  };
-  const bool a_streams = once(choice.work.tiles.columns, p.a), b_streams = once(choice.work.tiles.rows, p.b);
-  constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000,
-                          unchanged = 0x1000000000000000;
-  const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
-  constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
-  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count,
-                                                 plan, plan.tile.m, plan.cluster.n),
-                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count,
-                                                 plan, plan.tile.n, plan.cluster.m),
-                                .d = map_strip(device, p, d.first, d.count, plan, plan.strip_columns()),
-                                .d_last = map_strip(device, p, d.first, d.count, plan, plan.last_strip_columns()),
-                                .a_at = address(a.first),
-                                .b_at = address(b.first),
-                                .d_at = address(d.first),
-                                .c_at = address(c.first),
-                                .row_scale = p.row_scale.address,
-                                .column_scale = p.column_scale.address,
-                                .row_bias = p.row_bias.address,
-                                .column_bias = p.column_bias.address,
-                                .amax = p.amax.address,
-                                .d_scale = p.d_scale.address,
-                                .row_scale_stride = p.row_scale.stride,
-                                .column_scale_stride = p.column_scale.stride,
-                                .alpha = 1,
-                                .beta = 0,
-                                .m = static_cast<unsigned>(p.m),
-                                .n = static_cast<unsigned>(p.n),
-                                .k = static_cast<unsigned>(p.k),
-                                .a_policy = policy(a_streams, b_streams),
-                                .b_policy = policy(b_streams, a_streams),
-                                .a_ahead = a_streams ? ahead : 0,
-                                .b_ahead = b_streams ? ahead : 0,
-                                .partials = 0,
-                                .work = choice.work};
-
-  const unsigned blocks = choice.work.clusters * static_cast<unsigned>(plan.cluster_size());
-  const LaunchConfig config{.grid = {blocks},
-                            .block = {static_cast<std::uint32_t>(plan.threads())},
-                            .cluster = {static_cast<std::uint32_t>(plan.cluster_size())},
-                            .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
-                            .programmatic_dependent = plan.wgmma()};
-  const bool shares = plan.split && choice.work.shared_tiles > 0;
-  return {config, arguments, std::move(numbers), shares ? std::size_t(blocks) * plan.partial_bytes() : 0};
-}
-
 std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& state, const CallKey& key) {
   const CallKey anywhere = key.anywhere();
   std::shared_ptr<const Choice> choice = state.choices.find(anywhere);
@@ -349,19 +192,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
     choice = choose(device, state, anywhere);
     state.choices.add(anywhere, choice);
   }
-  const plan::GemmEstimate& whole = choice->estimate;
-  const GemmProblem p = whole.plan.exchange ? key.problem.transposed() : key.problem;
-  auto call = std::make_shared<PreparedCall>(PreparedCall{choice->kernel, {}, {}});
-  const std::size_t batch = static_cast<std::size_t>(p.batch);
-  for (std::size_t begin = 0, products = 0; begin < batch; begin += products) {
-    products = products_of_launch(p, begin);
-    plan::GemmShape shape = shape_of(key.problem);
-    shape.batch = static_cast<std::int64_t>(products);
-    const auto part = products == batch ? whole : plan::estimate(whole.plan, shape, plan::rates_of(device.info()));
-    call->launches.push_back(prepare_launch(device, p, part, begin, products));
-  }
+  auto call = std::make_shared<PreparedCall>(
+      PreparedCall{choice->kernel, ops::prepare_launches(device, key.problem, choice->estimate), {}});
   const PreparedLaunch& first = call->launches.front();
-  call->result = {whole.plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
+  call->result = {choice->estimate.plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
   return call;
 }
 

@@ -17,8 +17,6 @@
 namespace wm::ops {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, "gemm refused: " + why); }
-
 bool one_of(DType dtype, std::initializer_list<DType> list) {
   return std::find(list.begin(), list.end(), dtype) != list.end();
 }
@@ -131,46 +129,6 @@ Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
   return arrival;
 }
 
-// In how many bytes of each period of `pitch` the view's elements lie, from its address on; nothing where its
-// dimensions do not go with that period.
-std::optional<std::uint64_t> bytes_of_period(const View& view, std::uint64_t pitch) {
-  std::uint64_t width = size_of(view.dtype);
-  for (std::size_t i = 0; i < view.shape.size(); ++i) {
-    const std::uint64_t step = static_cast<std::uint64_t>(view.strides[i]) * size_of(view.dtype);
-    if (view.shape[i] <= 1 || step % pitch == 0) continue;
-    width += static_cast<std::uint64_t>(view.shape[i] - 1) * step;
-    if (width > pitch) return std::nullopt;
-  }
-  return width <= pitch ? std::optional(width) : std::nullopt;
-}
-
-// Calls look(pitch) for each step of the view's dimensions, in bytes, until it returns true.
-template <class Look>
-bool any_pitch(const View& view, const Look& look) {
-  for (std::size_t i = 0; i < view.shape.size(); ++i)
-    if (view.shape[i] > 1 && view.strides[i] > 0 &&
-        look(static_cast<std::uint64_t>(view.strides[i]) * size_of(view.dtype)))
-      return true;
-  return false;
-}
-
-// Whether an element of `x` may be one of `d`: their ranges of addresses meet, and they are no parts of one larger
-// matrix that lie side by side.
-bool overlap(const View& d, std::uint64_t d_address, const View& x, std::uint64_t x_address) {
-  if (d.elements() == 0 || x.elements() == 0) return false;
-  if (d_address >= x_address + x.span_bytes() || x_address >= d_address + d.span_bytes()) return false;
-  return !any_pitch(d, [&](std::uint64_t pitch) {
-    const auto d_width = bytes_of_period(d, pitch), x_width = bytes_of_period(x, pitch);
-    const std::uint64_t apart = (pitch + d_address % pitch - x_address % pitch) % pitch;  // from x's first byte to d's
-    return d_width && x_width && apart >= *x_width && apart + *d_width <= pitch;
-  });
-}
-
-// Whether x is d, element for element.
-bool same_matrix(const View& d, std::uint64_t d_address, const View& x, std::uint64_t x_address) {
-  return x_address == d_address && x.strides == d.strides && x.dtype == d.dtype;
-}
-
 // Whether two elements may share an address: each dimension must step over all that lies within the closer ones.
 bool overlaps_itself(const View& view) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride, size
@@ -266,6 +224,8 @@ void check_lists(const GemmBatch& lists, std::size_t rank) {
 
 }  // namespace
 
+void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, "gemm refused: " + why); }
+
 GemmProblem GemmProblem::transposed() const {
   GemmProblem p = *this;
   p.kind = kind.transposed();
@@ -337,89 +297,6 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
 
   add_epilogue(p, request, stream);
   return p;
-}
-
-void check_overlaps(const GemmRequest& request) {
-  const GemmBatch lists = request.batch.value_or(GemmBatch{});
-  const View& d = request.d;
-  const std::span<const std::uint64_t> outs = request.batch ? lists.d : std::span(&d.address, 1);
-  if (outs.empty() || d.elements() == 0) return;
-  const auto called = [&](std::string_view name, std::size_t number) {
-    return request.batch ? fmt::format("{}[{}] of the batch", name, number) : std::string(name);
-  };
-
-  // Against each other, where ranges meet: all at once by their bytes of a period, else pair by pair.
-  std::vector<std::size_t> order(outs.size());  // by address
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return outs[x] < outs[y]; });
-  const std::uint64_t d_bytes = d.span_bytes();
-  const auto apart = [&](const std::vector<std::uint64_t>& begins, std::uint64_t bytes) {
-    return std::adjacent_find(begins.begin(), begins.end(),
-                              [&](std::uint64_t x, std::uint64_t y) { return y - x < bytes; }) == begins.end();
-  };
-  std::vector<std::uint64_t> begins(outs.begin(), outs.end());
-  std::sort(begins.begin(), begins.end());
-  const bool side_by_side = apart(begins, d_bytes) || any_pitch(d, [&](std::uint64_t pitch) {
-                              const auto width = bytes_of_period(d, pitch);
-                              if (!width) return false;
-                              for (std::size_t i = 0; i < outs.size(); ++i) begins[i] = outs[i] % pitch;
-                              std::sort(begins.begin(), begins.end());
-                              begins.push_back(begins[0] + pitch);
-                              const bool free = apart(begins, *width);
-                              begins.pop_back();
-                              return free;
-                            });
-  if (!side_by_side)
-    for (std::size_t i = 0; i < order.size(); ++i)
-      for (std::size_t j = i + 1; j < order.size() && outs[order[j]] < outs[order[i]] + d_bytes; ++j)
-        if (overlap(d, outs[order[i]], d, outs[order[j]]))
-          refuse(fmt::format("{} overlaps {}", called("d", std::min(order[i], order[j])),
-                             called("d", std::max(order[i], order[j]))));
-
-  // Against what is read (and amax, which is written).
-  const auto meet = [&](std::string_view name, const View& view, std::span<const std::uint64_t> addresses,
-                        std::string_view what) {
-    const bool shared = addresses.empty();
-    if (shared) addresses = {&view.address, 1};
-    const std::uint64_t bytes = view.span_bytes();
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-      // The first D that may reach this far.
-      const std::uint64_t least = addresses[i] > d_bytes ? addresses[i] - d_bytes : 0;
-      auto out = std::lower_bound(order.begin(), order.end(), least,
-                                  [&](std::size_t x, std::uint64_t begin) { return outs[x] < begin; });
-      for (; out != order.end() && outs[*out] < addresses[i] + bytes; ++out) {
-        const bool in_place =
-            name == "c" && (shared ? outs.size() == 1 : *out == i) && same_matrix(d, outs[*out], view, addresses[i]);
-        if (!in_place && overlap(d, outs[*out], view, addresses[i]))
-          refuse(
-              fmt::format("{} overlaps {}{}", called("d", *out), shared ? std::string(name) : called(name, i), what));
-      }
-    }
-  };
-  const GemmEpilogue& e = request.epilogue;
-  constexpr std::string_view not_in_place = "; the product cannot be made in place";
-  meet("a", request.a, lists.a, not_in_place);
-  meet("b", request.b, lists.b, not_in_place);
-  if (e.c && e.beta != 0) meet("c", *e.c, lists.c, " without being the same: its elements would change on the way");
-  const std::array<std::pair<const std::optional<View>*, std::string_view>, 6> vectors{
-      {{&e.row_scale, "row_scale"},
-       {&e.column_scale, "column_scale"},
-       {&e.row_bias, "row_bias"},
-       {&e.column_bias, "column_bias"},
-       {&e.d_scale, "d_scale"},
-       {&e.amax, "amax"}}};
-  for (const auto& [view, name] : vectors)
-    if (*view) meet(name, **view, {}, ": its elements would change on the way");
-  if (!e.amax) return;
-  const auto amax_meets = [&](std::string_view name, const View& view, std::span<const std::uint64_t> addresses) {
-    if (addresses.empty()) addresses = {&view.address, 1};
-    for (const std::uint64_t address : addresses)
-      if (overlap(*e.amax, e.amax->address, view, address))
-        refuse(fmt::format("amax lies in {}, and is cleared before the product begins", name));
-  };
-  amax_meets("a", request.a, lists.a);
-  amax_meets("b", request.b, lists.b);
-  if (e.c && e.beta != 0) amax_meets("c", *e.c, lists.c);
 }
 
 }  // namespace wm::ops

@@ -51,4 +51,7 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
 // understand(), because it may look at many pairs: what passed once need not be looked at again.
 void check_overlaps(const GemmRequest& request);
 
+// Why a request cannot be served.
+[[noreturn]] void refuse(const std::string& why);
+
 }  // namespace wm::ops

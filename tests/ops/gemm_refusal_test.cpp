@@ -92,7 +92,7 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("2 addresses for b and 0 for d", [&](R& r) { r.batch = GemmBatch{.b = two_d}; });
   expect("a[1] of the batch is at", [&](R& r) { r.batch = GemmBatch{.a = odd, .d = two_d}; });
   expect("a[1] of the batch is at 0x0", [&](R& r) { r.batch = GemmBatch{.a = null, .d = two_d}; });
-  expect("d[0] of the batch overlaps d[1]", [&](R& r) { r.batch = GemmBatch{.d = close_d}; });
+  expect("d[1] of the batch overlaps d[0] of the batch", [&](R& r) { r.batch = GemmBatch{.d = close_d}; });
   expect("d[1] of the batch overlaps a;", [&](R& r) { r.batch = GemmBatch{.d = d_and_a}; });
   expect("of the batch overlaps c[", [&](R& r) {
     r.epilogue.beta = 1, r.epilogue.c = r.d;

@@ -1,0 +1,24 @@
+// From a problem and its plan to launches: tensor maps, arguments and grids.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ops/gemm_problem.hpp"
+#include "plan/gemm_ranking.hpp"
+#include "warpmill/module.hpp"
+
+namespace wm::ops {
+
+struct PreparedLaunch {
+  LaunchConfig config;
+  GemmArguments arguments;
+  std::unique_ptr<MatrixNumbers> numbers;  // of a listed batch
+  std::size_t workspace_bytes;             // of a split plan
+};
+
+// One launch, or for a long list several; alpha, beta and the workspace are left to the call.
+std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem,
+                                             const plan::GemmEstimate& choice);
+
+}  // namespace wm::ops
