@@ -14,7 +14,7 @@
 #include <cblas.h>
 #include <openblas_config.h>
 
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 #include "warpmill/gemm.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -73,7 +73,7 @@ int main() {
   openblas_set_num_threads(1);
 
   constexpr int size = 512;
-  const bench::GemmProblem small(stream, {size, size, size}, 1);
+  const bench::RandomProduct small(stream, {size, size, size}, 1);
   const GemmPlan plan = GemmPlan{.tile = {128, 256}, .cluster = {1, 1}}.with_most_stages();
   const GemmRequest request = small.request(plan);
   std::vector<float> a(size * size), b(size * size), d(size * size);
@@ -102,7 +102,7 @@ int main() {
         size, name, best[0] * 1e3, best[1] * 1e3, best[2] * 1e3, best[0] / best[2], best[1] / best[2]);
   }
 
-  const bench::GemmProblem many(stream, {1024, 1024, 512}, 2);
+  const bench::RandomProduct many(stream, {1024, 1024, 512}, 2);
   const GemmPlan tiles = GemmPlan{.tile = {128, 128}, .cluster = {1, 1}}.with_most_stages();
   const GemmRequest grid = many.request(tiles);
   product(stream, grid, 1)();

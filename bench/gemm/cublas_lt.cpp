@@ -159,7 +159,7 @@ std::shared_ptr<CublasLt::Product> CublasLt::prepare(const Shape& shape) {
   return product->found ? product : nullptr;
 }
 
-void CublasLt::run(const Product& product, void* stream, const GemmProblem& problem, const Buffer& workspace) {
+void CublasLt::run(const Product& product, void* stream, const RandomProduct& problem, const Buffer& workspace) {
   const float alpha = 1, beta = 0;
   const std::int32_t integer_alpha = 1, integer_beta = 0;
   const auto pointer = [](const Buffer& buffer) { return reinterpret_cast<void*>(buffer.address()); };

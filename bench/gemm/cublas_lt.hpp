@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 
 namespace wm::bench {
 
-// GemmProblem's products by the first choice of cuBLASLt's heuristic with 32 MB of workspace; 8-bit floats with fast
+// RandomProduct's products by the first choice of cuBLASLt's heuristic with 32 MB of workspace; 8-bit floats with fast
 // accumulation. Throws not_found, with what was tried, where there is no cuBLASLt.
 class CublasLt {
  public:
@@ -22,7 +22,7 @@ class CublasLt {
   class Product;
   // Chosen once, run often; nothing where cuBLASLt does not serve the shape. `workspace` has workspace_bytes.
   std::shared_ptr<Product> prepare(const Shape& shape);
-  void run(const Product& product, void* stream, const GemmProblem& problem, const Buffer& workspace);
+  void run(const Product& product, void* stream, const RandomProduct& problem, const Buffer& workspace);
   static constexpr std::size_t workspace_bytes = 32u << 20;
 
  private:

@@ -26,7 +26,7 @@ class Measurement {
     std::optional<Graph> peer;
     if (product)
       peer.emplace(rotation.record(
-          [&](const GemmProblem& problem) { peer_.run(*product, stream_.native(), problem, workspace_); }));
+          [&](const RandomProduct& problem) { peer_.run(*product, stream_.native(), problem, workspace_); }));
 
     const auto measure_plan = [&](std::optional<GemmPlan> plan) {
       table.rows.push_back(measured(rotation, plan, options.rounds, peer));
@@ -55,10 +55,10 @@ class Measurement {
   // Without a plan: the library's own choice.
   GemmRow measured(const Rotation& rotation, const std::optional<GemmPlan>& plan, int rounds,
                    const std::optional<Graph>& peer) {
-    const GemmProblem& first = rotation.first();
+    const RandomProduct& first = rotation.first();
     const Shape& shape = first.shape;
     first.poison(stream_);
-    const auto product = [&](const GemmProblem& problem) { return gemm(stream_, problem.request(plan)); };
+    const auto product = [&](const RandomProduct& problem) { return gemm(stream_, problem.request(plan)); };
     const GemmResult result = product(first);
     GemmRow row{.shape = shape,
                 .plan = result.plan,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 
 namespace wm::bench {
 
@@ -33,7 +33,7 @@ struct GemmRow {
   double ours_us = 0, peer_us = 0;       // medians; the peer's is 0 where it does not serve the shape
   double ratio = 0;                      // median over the rounds of peer time / our time
   double ratio_low = 0, ratio_high = 0;  // quartiles
-  double error = 0;                      // GemmProblem::sampled_error
+  double error = 0;                      // RandomProduct::sampled_error
 
   double tflops() const { return shape.flops() / ours_us * 1e-6; }
   double peer_tflops() const { return peer_us > 0 ? shape.flops() / peer_us * 1e-6 : 0; }

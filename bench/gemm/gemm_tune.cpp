@@ -34,8 +34,8 @@ class Contest {
     const auto same = [&](const Contender& other) { return other.plan == plan; };
     if (std::any_of(contenders_.begin(), contenders_.end(), same) || left_out(plan)) return;
     options_.trying(name);
-    const auto product = [&](const GemmProblem& problem) { gemm(stream_, problem.request(plan)); };
-    const GemmProblem& first = rotation_.first();
+    const auto product = [&](const RandomProduct& problem) { gemm(stream_, problem.request(plan)); };
+    const RandomProduct& first = rotation_.first();
     try {
       first.poison(stream_);
       product(first);

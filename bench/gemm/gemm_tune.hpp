@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 #include "plan/tuned_plans.hpp"
 
 namespace wm::bench {

@@ -19,7 +19,7 @@ Rotation::Rotation(const Stream& stream, const Shape& shape) : stream_(stream) {
   launches_ = std::max(sets, std::min(512, int(2e-3 / expected) / sets * sets));
 }
 
-Graph Rotation::record(const std::function<void(const GemmProblem&)>& product) const {
+Graph Rotation::record(const std::function<void(const RandomProduct&)>& product) const {
   return Graph(stream_, [&] {
     for (int i = 0; i < launches_; ++i) product(sets_[static_cast<std::size_t>(i) % sets_.size()]);
   });

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "gemm/gemm_problem.hpp"
 #include "gemm/graph.hpp"
+#include "gemm/random_product.hpp"
 
 namespace wm::bench {
 
@@ -16,14 +16,14 @@ class Rotation {
  public:
   Rotation(const Stream& stream, const Shape& shape);
   // `product` puts one product into the stream.
-  Graph record(const std::function<void(const GemmProblem&)>& product) const;
+  Graph record(const std::function<void(const RandomProduct&)>& product) const;
   // One replay's time for each product.
   double seconds(const Graph& graph) const;
-  const GemmProblem& first() const { return sets_.front(); }
+  const RandomProduct& first() const { return sets_.front(); }
 
  private:
   const Stream& stream_;
-  std::vector<GemmProblem> sets_;
+  std::vector<RandomProduct> sets_;
   int launches_;
 };
 

@@ -11,7 +11,7 @@
 #include "commands/commands.hpp"
 #include "commands/shapes.hpp"
 #include "gemm/gemm_bench.hpp"
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 #include "ops/gemm_problem.hpp"
 #include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
@@ -60,7 +60,7 @@ int gemm(const GemmCommand& command) {
   if (!command.plan.empty()) plan::plan_from_text(command.plan);  // refused before any memory is filled
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, shape, 1, variant);
+  const bench::RandomProduct problem(stream, shape, 1, variant);
   GemmRequest request = problem.request();
   if (!command.plan.empty())
     request.plan = plan::plan_from_text(

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 
 namespace wm::cli {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "case/check_case.hpp"
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 #include "schedules.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -50,7 +50,7 @@ TEST_P(OwnGemm, GivesNoError) {
   const GemmCase& c = GetParam();
   const Device device = Device::open("virtual:sm_90a");
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, c.shape, 1);
+  const bench::RandomProduct problem(stream, c.shape, 1);
   for (const Schedule& schedule : all_schedules()) {
     vgpu::RunOptions options;
     options.mode = schedule.mode;

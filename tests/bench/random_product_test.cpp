@@ -1,5 +1,5 @@
 // The check that every measured product goes through: right results pass, wrong ones do not.
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 
 #include <cmath>
 
@@ -38,15 +38,15 @@ const std::vector<Case>& cases() {
 
 }  // namespace
 
-TEST(GemmProblem, PassesRightProductsAndFindsUnwrittenAndWrongOnes) {
+TEST(RandomProduct, PassesRightProductsAndFindsUnwrittenAndWrongOnes) {
   const Stream stream(device());
   for (const Case& c : cases()) {
-    GemmProblem problem(stream, c.shape, 1, c.variant);
+    RandomProduct problem(stream, c.shape, 1, c.variant);
     EXPECT_FALSE(problem.sampled_error() < 1) << "nobody has computed it";
     gemm(stream, problem.request());
     EXPECT_LT(problem.sampled_error(), 1);
     // 32 products of the first row forgotten: one step of 8-bit types.
-    const GemmProblem other(stream, c.shape, 2, c.variant);
+    const RandomProduct other(stream, c.shape, 2, c.variant);
     const std::size_t bytes = (c.variant.a_major == Major::k ? 32u : 32u * 64) * size_of(c.shape.operands);
     std::vector<std::byte> part(bytes);
     other.a.download(part);
@@ -55,9 +55,9 @@ TEST(GemmProblem, PassesRightProductsAndFindsUnwrittenAndWrongOnes) {
   }
 }
 
-TEST(GemmProblem, FindsAWrongLargestMagnitude) {
+TEST(RandomProduct, FindsAWrongLargestMagnitude) {
   const Stream stream(device());
-  const GemmProblem problem(stream, {64, 72, 160}, 1, {.epilogue = {.amax = true}});
+  const RandomProduct problem(stream, {64, 72, 160}, 1, {.epilogue = {.amax = true}});
   GemmRequest request = problem.request();
   gemm(stream, request);
   EXPECT_LT(problem.sampled_error(), 1);

@@ -1,5 +1,5 @@
 // Random operands made on the device, and samples of the result computed in float64.
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -169,7 +169,7 @@ double Shape::bytes() const {
 
 double Shape::floor_seconds() const { return std::max(bytes() / 4.5e12, flops() / tensor_ceiling(operands)); }
 
-GemmProblem::GemmProblem(const Stream& stream, const Shape& shape, std::uint64_t seed, const Variant& variant)
+RandomProduct::RandomProduct(const Stream& stream, const Shape& shape, std::uint64_t seed, const Variant& variant)
     : shape(shape),
       variant(variant),
       a(stream.device(), bytes_of(shape.operands, shape.batch * shape.m, shape.k)),
@@ -202,7 +202,7 @@ GemmProblem::GemmProblem(const Stream& stream, const Shape& shape, std::uint64_t
   stream.synchronize();
 }
 
-GemmRequest GemmProblem::request(std::optional<GemmPlan> plan) const {
+GemmRequest RandomProduct::request(std::optional<GemmPlan> plan) const {
   const auto matrix = [&](const Buffer& buffer, DType dtype, std::int64_t rows, std::int64_t columns, bool transposed) {
     std::vector<std::int64_t> sizes{rows, columns};
     if (transposed) std::swap(sizes[0], sizes[1]);
@@ -233,11 +233,11 @@ GemmRequest GemmProblem::request(std::optional<GemmPlan> plan) const {
   return request;
 }
 
-void GemmProblem::poison(const Stream& stream) const {
+void RandomProduct::poison(const Stream& stream) const {
   stream.fill(d.address(), std::byte(is_floating(shape.d) ? 0xff : 0x80), d.bytes());
 }
 
-double GemmProblem::sampled_error(int samples) const {
+double RandomProduct::sampled_error(int samples) const {
   if (d.bytes() == 0) return 0;
   const EpilogueFacts& facts = variant.epilogue;
   const double d_scale = element_or(1, d_scale_, DType::f32, 0);
