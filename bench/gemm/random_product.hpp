@@ -38,8 +38,12 @@ struct Variant {
   bool promote = false;
 };
 
+// The request for a dense product whose parts lie at made-up addresses: what the library says to it can be asked before
+// there is any memory.
+GemmRequest imagined_request(const Device& device, const Shape& shape, const Variant& variant = {});
+
 // Dense A, B and parts of the epilogue of normal random values; D filled with NaNs (integers: -2139062144), so that an
-// element nobody writes is found.
+// element nobody writes is found. A product that the library refuses is refused in its words before anything is made.
 class RandomProduct {
  public:
   RandomProduct(const Stream& stream, const Shape& shape, std::uint64_t seed, const Variant& variant = {});

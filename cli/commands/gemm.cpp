@@ -23,18 +23,8 @@ namespace {
 // A product's kind as the library would find it with dense operands, without any memory of their size.
 GemmKind kind_of(const bench::Shape& shape, Major a_major, Major b_major) {
   const Device device = Device::open("virtual");
-  const auto matrix = [&](int number, DType dtype, std::int64_t rows, std::int64_t columns, bool transposed) {
-    std::vector<std::int64_t> sizes{rows, columns};
-    if (transposed) std::swap(sizes[0], sizes[1]);
-    const View view(device, std::uint64_t(number) << 44, dtype, sizes);
-    return transposed ? view.transposed() : view;
-  };
-  return ops::understand(Stream(device),
-                         {.a = matrix(1, shape.operands, shape.m, shape.k, a_major == Major::mn),
-                          .b = matrix(2, shape.operands, shape.k, shape.n, b_major == Major::k),
-                          .d = matrix(3, shape.d, shape.m, shape.n, false)},
-                         TensorInstruction::wgmma)
-      .kind;
+  const auto request = bench::imagined_request(device, shape, {.a_major = a_major, .b_major = b_major});
+  return ops::understand(Stream(device), request, TensorInstruction::wgmma).kind;
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {

@@ -1,4 +1,5 @@
 // The program itself, started as a user starts it: what it prints and how it exits.
+#include <algorithm>
 #include <cstdlib>
 
 #include <gmock/gmock.h>
@@ -282,11 +283,15 @@ TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
            {"gemm 3x3x3 --plan 128", "'128' is no part of a plan"},
            {"gemm 3x3x3 --plan 128x250 --device virtual", "the plan given is impossible"},
            {"gemm 3x3x3 --dtype i8 --epilogue bias --device virtual", "integer results have no epilogue"},
+           {"gemm 3x3x3 --dtype f64 --device virtual", "gemm refused: a holds f64 and b holds f64; they are both bf16"},
+           {"gemm 3x3x3 --dtype e4m3 --device virtual:sm_80", "which has no 8-bit floats"},
+           {"gemm 2147483648x1x1 --device virtual", "a dimension of 2147483648 is beyond 32-bit coordinates"},
            {"bench gemm 3x3x3 --device virtual", "measures a GPU"},
            {"tune gemm 3x3x3 --device virtual", "tuned by measuring a GPU"}}) {
     const Ended ended = start(arguments);
     EXPECT_EQ(ended.status, 2) << arguments;
     EXPECT_THAT(ended.err, HasSubstr(why)) << arguments;
+    EXPECT_LE(std::count(ended.err.begin(), ended.err.end(), '\n'), 2) << "no compiler's report: " << ended.err;
   }
 }
 
