@@ -2,6 +2,7 @@
 #include "gemm/gemm_tune.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,12 +22,10 @@ struct Contender {
 
 class Contest {
  public:
-  Contest(const Stream& stream, const Shape& shape, const TuneOptions& options)
-      : stream_(stream), rotation_(stream, shape), options_(options) {}
+  // `without`: plans that do not enter, with any band.
+  Contest(const Stream& stream, const Shape& shape, const TuneOptions& options, std::vector<GemmPlan> without)
+      : stream_(stream), rotation_(stream, shape), options_(options), without_(std::move(without)) {}
 
-  GemmKind kind(TensorInstruction instruction) const {
-    return ops::understand(stream_, rotation_.first().request(), instruction).kind;
-  }
   std::vector<Contender>& contenders() { return contenders_; }
 
   void enter(const GemmPlan& plan) {
@@ -67,30 +66,39 @@ class Contest {
 
  private:
   bool left_out(const GemmPlan& plan) const {
-    const auto is_it = [&](const std::string& text) {
-      GemmPlan other = plan::plan_from_text(text);
+    const auto is_it = [&](GemmPlan other) {
       other.kind = plan.kind, other.band = plan.band;
       return other == plan;
     };
-    return std::any_of(options_.without.begin(), options_.without.end(), is_it);
+    return std::any_of(without_.begin(), without_.end(), is_it);
   }
 
   const Stream& stream_;
   Rotation rotation_;
   const TuneOptions& options_;
+  std::vector<GemmPlan> without_;
   std::vector<Contender> contenders_;
 };
 
 }  // namespace
 
-plan::TunedPlan tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options) {
+std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options) {
   if (device.info().kind != DeviceKind::cuda)
     throw Error(ErrorCode::unsupported, "plans are tuned by measuring a GPU; " + device.info().id + " is none");
   const Stream stream(device);
-  Contest contest(stream, shape, options);
   const plan::ChipRates rates = plan::rates_of(device.info());
-  const GemmKind kind = contest.kind(rates.instruction);
+  const GemmKind kind = ops::understand(stream, imagined_request(device, shape), rates.instruction).kind;
   const plan::GemmShape sizes{shape.m, shape.n, shape.k};
+  // Whatever is given in words is read before the first plan runs: once one does, an end of the process is its fault.
+  std::vector<GemmPlan> by_hand, without;
+  for (const std::string& text : options.without) without.push_back(plan::plan_from_text(text, kind));
+  for (const std::string& text : options.by_hand) {
+    by_hand.push_back(plan::plan_from_text(text, kind));
+    if (by_hand.back().instruction != rates.instruction)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("'{}' is not tuned: the library takes {} plans on this chip", text,
+                              rates.instruction == TensorInstruction::mma ? "only mma" : "no mma"));
+  }
   const auto ranking = plan::rank(kind, sizes, rates);
   // With the band that it will have: one that is too long is cut, and the model's is named.
   const auto with_band = [&](GemmPlan plan, int band) {
@@ -98,18 +106,12 @@ plan::TunedPlan tune_gemm(const Device& device, const Shape& shape, const TuneOp
     plan.band = static_cast<int>(plan::estimate(plan, sizes, rates).work.tiles.band);
     return plan;
   };
+  Contest contest(stream, shape, options, std::move(without));
   for (std::size_t i = 0; i < ranking.size() && i < static_cast<std::size_t>(options.candidates); ++i)
     contest.enter(with_band(ranking[i].plan, 0));
-  for (const std::string& text : options.by_hand) {
-    const GemmPlan plan = plan::plan_from_text(text, kind);
-    if (plan.instruction != rates.instruction)
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is not tuned: the library takes {} plans on this chip", text,
-                              rates.instruction == TensorInstruction::mma ? "only mma" : "no mma"));
-    contest.enter(with_band(plan, plan.band));
-  }
+  for (const GemmPlan& plan : by_hand) contest.enter(with_band(plan, plan.band));
   auto& contenders = contest.contenders();
-  if (contenders.empty()) throw Error(ErrorCode::unsupported, "no candidate ran");
+  if (contenders.empty()) return std::nullopt;
 
   contest.race(3);
   const auto keep = [&](std::size_t most) {
@@ -126,7 +128,8 @@ plan::TunedPlan tune_gemm(const Device& device, const Shape& shape, const TuneOp
   for (const Contender& contender : contenders)
     options.note(fmt::format("{:8.2f} us  {}", contender.seconds * 1e6, plan::text_of(contender.plan)));
   const Contender& winner = contenders.front();
-  return {plan::key_of(device.info().name, kind, sizes), plan::text_of(winner.plan), winner.seconds * 1e6};
+  return plan::TunedPlan{plan::key_of(device.info().name, kind, sizes), plan::text_of(winner.plan),
+                         winner.seconds * 1e6};
 }
 
 }  // namespace wm::bench

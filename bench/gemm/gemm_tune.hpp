@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct TuneOptions {
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
-// Needs a GPU. Every candidate's product is checked on samples; a wrong one is left out.
-plan::TunedPlan tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options);
+// Needs a GPU. Every candidate's product is checked on samples; a wrong one is left out. Nothing where all were.
+std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options);
 
 }  // namespace wm::bench

@@ -21,6 +21,7 @@ struct Shape {
   DType d = usual_output(operands);
   std::int64_t batch = 1;
 
+  bool empty() const { return m == 0 || n == 0 || batch == 0; }  // D has no elements: there is nothing to do
   double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
   double bytes() const;  // each operand read once, the result written once
   // Seconds that no kernel on an H200 goes below: measured ceilings of memory (4.5 TB/s) and of the tensor cores.

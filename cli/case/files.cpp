@@ -67,6 +67,32 @@ int write_whole(int descriptor, std::span<const std::byte> contents) {
   return 0;
 }
 
+// A pipe or a device cannot be replaced by a new file: it is written in place.
+bool in_place(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
+}
+
+// A new file beside the one that it will replace. A symbolic link stays a link: its target is replaced.
+struct Replacement {
+  explicit Replacement(const std::filesystem::path& file)
+      : target(resolved(file)),
+        temporary(target.string() + ".XXXXXX"),
+        output(::mkostemp(temporary.data(), O_CLOEXEC)) {
+    if (output.get() < 0) fail("create a file beside", file, errno);
+  }
+  std::filesystem::path target;
+  std::string temporary;
+  Descriptor output;
+
+ private:
+  static std::filesystem::path resolved(const std::filesystem::path& file) {
+    std::error_code failed;
+    const auto path = std::filesystem::weakly_canonical(file, failed);
+    return failed ? file : path;
+  }
+};
+
 int write_parts(Descriptor& output, std::span<const std::span<const std::byte>> parts) {
   for (const auto part : parts)
     if (const int reason = write_whole(output.get(), part)) return reason;
@@ -80,28 +106,31 @@ std::vector<std::byte> read_bytes(const std::filesystem::path& file) {
   return read_whole<std::vector<std::byte>>(file);
 }
 
+void check_writable(const std::filesystem::path& file) {
+  if (in_place(file)) {  // not opened: that alone would wake a pipe's reader
+    if (std::filesystem::is_directory(file)) fail("write", file, EISDIR);
+    if (::access(file.c_str(), W_OK) < 0) fail("write", file, errno);
+    return;
+  }
+  const Replacement probe(file);
+  ::unlink(probe.temporary.c_str());
+}
+
 void write_file(const std::filesystem::path& file, std::span<const std::span<const std::byte>> parts) {
-  std::error_code ignored;
-  // A pipe or a device cannot be replaced by a new file: it is written in place.
-  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored)) {
+  if (in_place(file)) {
     Descriptor output(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
     if (output.get() < 0) fail("open", file, errno);
     if (const int reason = write_parts(output, parts)) fail("write", file, reason);
     return;
   }
-  // A symbolic link stays a link: its target is replaced.
-  const auto resolved = std::filesystem::weakly_canonical(file, ignored);
-  const auto& target = ignored ? file : resolved;
-  std::string temporary = target.string() + ".XXXXXX";
-  Descriptor output(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (output.get() < 0) fail("create a file beside", file, errno);
+  Replacement replacement(file);
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(output.get(), 0666 & ~mask);  // mkostemp makes it private; a plain file follows the umask
-  int reason = write_parts(output, parts);
-  if (reason == 0 && ::rename(temporary.c_str(), target.c_str()) < 0) reason = errno;
+  ::fchmod(replacement.output.get(), 0666 & ~mask);  // mkostemp makes it private; a plain file follows the umask
+  int reason = write_parts(replacement.output, parts);
+  if (reason == 0 && ::rename(replacement.temporary.c_str(), replacement.target.c_str()) < 0) reason = errno;
   if (reason != 0) {
-    ::unlink(temporary.c_str());
+    ::unlink(replacement.temporary.c_str());
     fail("write", file, reason);
   }
 }

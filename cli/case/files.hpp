@@ -16,5 +16,7 @@ std::vector<std::byte> read_bytes(const std::filesystem::path& file);
 // one after the other.
 void write_file(const std::filesystem::path& file, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& file, std::span<const std::byte> contents);
+// Throws where the file could not be made now: for those who work long before they write. Nothing is left or changed.
+void check_writable(const std::filesystem::path& file);
 
 }  // namespace wm::cases

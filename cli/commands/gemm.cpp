@@ -20,13 +20,6 @@
 namespace wm::cli {
 namespace {
 
-// A product's kind as the library would find it with dense operands, without any memory of their size.
-GemmKind kind_of(const bench::Shape& shape, Major a_major, Major b_major) {
-  const Device device = Device::open("virtual");
-  const auto request = bench::imagined_request(device, shape, {.a_major = a_major, .b_major = b_major});
-  return ops::understand(Stream(device), request, TensorInstruction::wgmma).kind;
-}
-
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -128,7 +121,8 @@ int plan_gemm(const PlanGemmCommand& command) {
   bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
   shape.batch = command.batch;
   const plan::ChipRates rates = plan::hopper_rates(command.multiprocessors);
-  const GemmKind kind = kind_of(shape, major_from(command.a_major), major_from(command.b_major));
+  const GemmKind kind =
+      kind_of(Device::open("virtual"), shape, major_from(command.a_major), major_from(command.b_major));
   const plan::GemmShape sizes{shape.m, shape.n, shape.k, shape.batch};
   const plan::GemmChoice taken = *plan::choose(kind, sizes, rates, command.chip);
   auto ranking = plan::rank(kind, sizes, rates);
@@ -170,6 +164,11 @@ int plan_gemm(const PlanGemmCommand& command) {
 }
 
 int bench_gemm(const BenchGemmCommand& command) {
+  std::vector<std::vector<bench::Shape>> shapes_by_type;
+  for (const std::string& dtype : command.dtypes) shapes_by_type.push_back(shapes_to_measure(command.shapes, dtype));
+  check_plans(command.by_hand);
+  for (const auto& file : {command.markdown, command.json, command.svg})
+    if (!file.empty()) cases::check_writable(file);
   bench::GemmOptions options;
   options.rounds = command.rounds;
   options.plans = command.plans;
@@ -180,8 +179,8 @@ int bench_gemm(const BenchGemmCommand& command) {
   };
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
   std::vector<bench::GemmTable> tables;
-  for (const std::string& dtype : command.dtypes) {
-    options.shapes = shapes_from(command.shapes, dtype);
+  for (const auto& shapes : shapes_by_type) {
+    options.shapes = shapes;
     tables.push_back(bench::measure_gemm(device, options));
   }
   if (terminal) fmt::print(stderr, "\r\033[K");

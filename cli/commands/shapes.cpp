@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gemm/gemm_bench.hpp"
+#include "ops/gemm_problem.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
@@ -33,13 +34,24 @@ bench::Shape shape_from(std::string_view text, std::string_view dtype, std::stri
           out_dtype.empty() ? bench::usual_output(operands) : dtype_from_name(out_dtype)};
 }
 
-std::vector<bench::Shape> shapes_from(const std::vector<std::string>& texts, std::string_view dtype) {
+std::vector<bench::Shape> shapes_to_measure(const std::vector<std::string>& texts, std::string_view dtype) {
   std::vector<bench::Shape> shapes;
   for (const std::string& text : texts) shapes.push_back(shape_from(text, dtype));
-  if (!texts.empty()) return shapes;
-  shapes = bench::gemm_shapes();
-  for (bench::Shape& shape : shapes) shape.d = bench::usual_output(shape.operands = dtype_from_name(dtype));
+  if (texts.empty()) {
+    shapes = bench::gemm_shapes();
+    for (bench::Shape& shape : shapes) shape.d = bench::usual_output(shape.operands = dtype_from_name(dtype));
+  }
+  const Device device = Device::open("virtual");  // serves what any chip does
+  for (const bench::Shape& shape : shapes) {
+    kind_of(device, shape);
+    if (shape.empty())
+      throw Error(ErrorCode::invalid_argument, fmt::format("{}: nothing to measure, D is empty", text_of(shape)));
+  }
   return shapes;
+}
+
+void check_plans(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) plan::plan_from_text(text);
 }
 
 Major major_from(std::string_view text) {
@@ -71,6 +83,11 @@ EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_v
     throw Error(ErrorCode::invalid_argument, "give an activation or an expression, not both");
   if (expression) epilogue.activation = Activation::expression;
   return epilogue;
+}
+
+GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major, Major b_major) {
+  const auto request = bench::imagined_request(device, shape, {.a_major = a_major, .b_major = b_major});
+  return ops::understand(Stream(device), request, plan::instruction_of(device.info().arch)).kind;
 }
 
 std::string text_of(const bench::Shape& shape) {

@@ -10,12 +10,17 @@ namespace wm::cli {
 
 // "4096x4096x4096"; without a type of D, the one that goes with the operands.
 bench::Shape shape_from(std::string_view text, std::string_view dtype, std::string_view out_dtype = "");
-// Of each type; without any shape, the project's table.
-std::vector<bench::Shape> shapes_from(const std::vector<std::string>& texts, std::string_view dtype);
+// Without any shape, the project's table. Refused: products that the library does not serve, or that have no elements.
+std::vector<bench::Shape> shapes_to_measure(const std::vector<std::string>& texts, std::string_view dtype);
+// Refuses what is no plan, before anything else is done.
+void check_plans(const std::vector<std::string>& texts);
 
 Major major_from(std::string_view text);  // k or mn
 // "bias,row-scale,residual": the parts of an epilogue, and an activation's name or a C++ expression of x.
 EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_view activation, bool expression);
+
+// A product's kind as the library would find it on this device with dense operands, without any memory of their size.
+GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major = Major::k, Major b_major = Major::k);
 
 std::string text_of(const bench::Shape& shape);  // "4096 x 4096 x 4096, e4m3 to bf16"
 

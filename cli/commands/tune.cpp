@@ -15,7 +15,7 @@
 namespace wm::cli {
 namespace {
 
-// A worker's lines: "trying PLAN", "note TEXT", and at the end "tuned ENTRY".
+// A worker's lines: "trying PLAN", "note TEXT", and at the end "tuned ENTRY" where a plan was found.
 constexpr std::string_view trying = "trying ", note = "note ", tuned = "tuned ";
 
 int work(const TuneGemmCommand& command) {
@@ -30,8 +30,13 @@ int work(const TuneGemmCommand& command) {
                              .trying = [&](const std::string& plan) { tell(trying, plan); },
                              .note = [&](const std::string& text) { tell(note, text); }};
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
+  const auto entry = bench::tune_gemm(device, shape_from(command.shapes.at(0), command.dtypes.at(0)), options);
+  if (!entry) {
+    tell(note, "no candidate ran");
+    return success;
+  }
   plan::TunedPlans table;
-  table.set(bench::tune_gemm(device, shape_from(command.shapes.at(0), command.dtypes.at(0)), options));
+  table.set(*entry);
   fmt::print("{}{}", tuned, table.text());
   return success;
 }
@@ -68,13 +73,13 @@ Attempt attempt(const TuneGemmCommand& command, const bench::Shape& shape, const
   return result;
 }
 
-// The entry, or nothing where no attempt came to its end. `started`: whether any product ever ran.
+// The entry, or nothing where no attempt found one. `started`: whether any product ever ran.
 std::string tuned_entry(const TuneGemmCommand& command, const bench::Shape& shape, bool& started) {
   std::vector<std::string> without = command.without;
   for (int tries = 0; tries < 4; ++tries) {
     const Attempt result = attempt(command, shape, without);
     started |= !result.last_plan.empty();
-    if (!result.entry.empty() || result.last_plan.empty()) return result.entry;
+    if (!result.entry.empty() || result.last_plan.empty() || result.end.status == success) return result.entry;
     fmt::print(stderr, "  {} {}; it is left out\n", result.last_plan,
                result.end.silent ? fmt::format("did not come back in {} s", command.limit)
                                  : fmt::format("ended the process with status {}", result.end.status));
@@ -89,13 +94,20 @@ int tune_gemm(const TuneGemmCommand& command) {
   if (command.worker) return work(command);
   std::vector<bench::Shape> shapes;
   for (const std::string& dtype : command.dtypes)
-    for (const bench::Shape& shape : shapes_from(command.shapes, dtype)) shapes.push_back(shape);
+    for (const bench::Shape& shape : shapes_to_measure(command.shapes, dtype)) shapes.push_back(shape);
+  check_plans(command.by_hand);
+  check_plans(command.without);
   const std::filesystem::path file = command.out.empty() ? plan::user_plans_file() : command.out;
   if (file.empty()) throw Error(ErrorCode::not_found, "there is no home folder to keep the plans in; give --out FILE");
   std::vector<std::string> problems;
   plan::TunedPlans table = plan::read_plans(file, problems);
   if (!problems.empty())
     throw Error(ErrorCode::invalid_argument, fmt::format("{}; mend it first, or give another --out", problems.front()));
+  std::error_code failed;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), failed);
+  if (failed)
+    throw Error(ErrorCode::io, fmt::format("cannot make the folder of {}: {}", file.string(), failed.message()));
+  cases::check_writable(file);
 
   int missing = 0;
   bool started = false;
@@ -111,7 +123,6 @@ int tune_gemm(const TuneGemmCommand& command) {
     }
     table.set(entries.front());
     const std::string text = table.text();
-    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
     cases::write_file(file, std::as_bytes(std::span(text)));
     fmt::print("{}\n", line);
     std::fflush(stdout);

@@ -58,6 +58,18 @@ TEST(Files, AMissingFolderIsSaidSo) {
   EXPECT_THAT(refusal([&] { write_file(folder / "none/a", bytes_of("x")); }), HasSubstr("No such file or directory"));
 }
 
+TEST(Files, WhetherOneCanBeWrittenIsSaidBeforeAndNothingChanges) {
+  TemporaryFolder folder;
+  write_file(folder / "a", bytes_of("old"));
+  for (const auto& file : {folder / "a", folder / "b", std::filesystem::path("/dev/null")})
+    EXPECT_EQ(refusal([&] { check_writable(file); }), "(not refused)") << file;
+  EXPECT_THAT(refusal([&] { check_writable(folder / "none/a"); }), HasSubstr("No such file or directory"));
+  EXPECT_THAT(refusal([&] { check_writable(folder / "a/b"); }), HasSubstr("Not a directory"));
+  EXPECT_THAT(refusal([&] { check_writable(folder.path()); }), HasSubstr("Is a directory"));
+  EXPECT_EQ(read_text(folder / "a"), "old");
+  EXPECT_EQ(files_in(folder.path()), 1u);
+}
+
 TEST(Files, LinksAndDevicesStayWhatTheyAre) {
   TemporaryFolder folder;
   write_file(folder / "target", bytes_of("old"));

@@ -312,6 +312,28 @@ TEST_F(Program, TheUsersTableOfPlansComesBeforeTheModel) {
   EXPECT_THAT(ended.out, HasSubstr("plan        64x32 s4 c1x1 g1 b2, 4 blocks, band 2, measured before"));
 }
 
+TEST_F(Program, WhatCannotBeMeasuredOrKeptIsSaidBeforeAnythingRuns) {
+  const std::string missing = (folder_ / "none/file").string(), file = folder_.write("file", "as it was").string();
+  for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
+           {"tune gemm 3x3x3 --plan 128x64q", "'128x64q' is no part of a plan"},
+           {"tune gemm 3x3x3 --without 128x64q", "'128x64q' is no part of a plan"},
+           {"tune gemm 3x3x3 --dtype bf16,f64", "a holds f64"},
+           {"tune gemm 3x3x3 0x3x3", "0 x 3 x 3, bf16: nothing to measure"},
+           {"tune gemm 3x3x3 --out /proc/none/plans.txt", "cannot make the folder of /proc/none/plans.txt"},
+           {"tune gemm 3x3x3 --out /proc/plans.txt", "cannot create a file beside /proc/plans.txt"},
+           {"bench gemm 3x3x3 --plan 128x64q", "'128x64q' is no part of a plan"},
+           {"bench gemm 3x3x3 --dtype bf16,bf17", "bf17"},
+           {"bench gemm 3x3x3 --json " + missing, "cannot create a file beside " + missing},
+           {"bench gemm 3x3x3 --svg " + missing, "cannot create a file beside " + missing},
+           {"bench gemm 3x3x3 --markdown " + missing, "cannot create a file beside " + missing},
+           {"bench gemm 3x3x3 --json " + file, "measures a GPU"}}) {
+    const Ended ended = start(arguments + " --device virtual");
+    EXPECT_EQ(ended.status, 2) << arguments;
+    EXPECT_THAT(ended.err, AllOf(StartsWith("warpmill: "), HasSubstr(why))) << arguments;
+  }
+  EXPECT_EQ(wm::cases::read_text(file), "as it was");
+}
+
 TEST_F(Program, TuningDoesNotTouchATableItCannotRead) {
   const std::string text = "no entry\n";
   const auto file = folder_.write("plans.txt", text);
