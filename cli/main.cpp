@@ -49,14 +49,15 @@ void add_product(CLI::App& app, Command& command) {
   app.add_option("--a-major", command.a_major, "along which dimension A is contiguous: k or mn")->capture_default_str();
   app.add_option("--b-major", command.b_major, "the same of B")->capture_default_str();
   app.add_option("--batch", command.batch, "so many products of this shape")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{0x7fffffff}))
       ->capture_default_str();
   app.add_flag("--json", command.json, "print as JSON");
 }
 
 constexpr const char* plan_help =
-    "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1', and after them g1 (multiply groups), pingpong, "
-    "multistage, split or split2 (pieces of k), exchange, b8 (tile rows walked together)";
+    "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1' (c1x1x2: two blocks share a tile along k), and "
+    "after them g1 (multiply groups), pingpong, multistage or mma (multistage for sm_80), split or split2 (pieces of "
+    "k), exchange, b8 (tile rows walked together)";
 
 // Several shapes of several types, and plans by hand: what bench and tune measure.
 template <class Command>

@@ -87,6 +87,7 @@ class Measurement {
       ratios.push_back(peer_seconds.back() / mine_seconds.back());
     }
     row.estimate_us = plan::estimate(result.plan, {shape.m, shape.n, shape.k}, rates()).seconds * 1e6;
+    row.floor_us = floor_of(shape, rates()).seconds() * 1e6;
     row.ours_us = quantile(mine_seconds, 0.5) * 1e6;
     if (peer) {
       row.peer_us = quantile(peer_seconds, 0.5) * 1e6;

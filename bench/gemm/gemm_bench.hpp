@@ -30,6 +30,7 @@ struct GemmRow {
   bool chosen = false;                   // what the library takes
   bool tuned = false;                    // from the table of measured plans
   double estimate_us = 0;                // what the model expected
+  double floor_us = 0;                   // floor_of(shape) on this chip
   double ours_us = 0, peer_us = 0;       // medians; the peer's is 0 where it does not serve the shape
   double ratio = 0;                      // median over the rounds of peer time / our time
   double ratio_low = 0, ratio_high = 0;  // quartiles
@@ -38,7 +39,7 @@ struct GemmRow {
   double tflops() const { return shape.flops() / ours_us * 1e-6; }
   double peer_tflops() const { return peer_us > 0 ? shape.flops() / peer_us * 1e-6 : 0; }
   double terabytes() const { return shape.bytes() / ours_us * 1e-6; }  // a second
-  double ceiling_share() const { return shape.floor_seconds() / ours_us * 1e6; }
+  double ceiling_share() const { return floor_us / ours_us; }
 };
 
 // One type's products.

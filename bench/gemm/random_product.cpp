@@ -199,20 +199,18 @@ DType usual_output(DType operands) {
   }
 }
 
-double tensor_ceiling(DType operands) {
-  switch (size_of(operands)) {
-    case 1: return 1698e12;
-    case 2: return 858e12;
-    default: return 429e12;
-  }
-}
-
 double Shape::bytes() const {
   return double(batch) *
          (double(size_of(operands)) * (double(m) * k + double(n) * k) + double(size_of(d)) * double(m) * n);
 }
 
-double Shape::floor_seconds() const { return std::max(bytes() / 4.5e12, flops() / tensor_ceiling(operands)); }
+Floor floor_of(const Shape& shape, const plan::ChipRates& rates) {
+  return {shape.bytes() / rates.memory_bytes, shape.flops() / tensor_flops(rates, shape.operands)};
+}
+
+double tensor_flops(const plan::ChipRates& rates, DType operands) {
+  return rates.tensor_flops * 2 / double(size_of(operands));
+}
 
 GemmRequest imagined_request(const Device& device, const Shape& shape, const Variant& variant) {
   const auto at = [](std::uint64_t number) { return number << 60; };  // farther apart than any memory reaches

@@ -1,12 +1,17 @@
 // One product on a device: random operands, the request for it, and a check of its result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "warpmill/buffer.hpp"
 #include "warpmill/gemm.hpp"
+
+namespace wm::plan {
+struct ChipRates;
+}
 
 namespace wm::bench {
 
@@ -24,12 +29,17 @@ struct Shape {
   bool empty() const { return m == 0 || n == 0 || batch == 0; }  // D has no elements: there is nothing to do
   double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
   double bytes() const;  // each operand read once, the result written once
-  // Seconds that no kernel on an H200 goes below: measured ceilings of memory (4.5 TB/s) and of the tensor cores.
-  double floor_seconds() const;
 };
 
-// Operations a second of an H200's tensor cores alone, on random data.
-double tensor_ceiling(DType operands);
+// Seconds that no kernel goes below: each byte once through memory, each operation on the tensor cores.
+struct Floor {
+  double memory, tensor;
+  double seconds() const { return std::max(memory, tensor); }
+};
+Floor floor_of(const Shape& shape, const plan::ChipRates& rates);
+
+// Operations a second of all tensor cores.
+double tensor_flops(const plan::ChipRates& rates, DType operands);
 
 // How the operands lie, and what happens to the sums.
 struct Variant {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/gemm_ranking.hpp"
+
 namespace wm::bench {
 
 double quantile(std::vector<double> values, double q) {
@@ -15,7 +17,7 @@ Rotation::Rotation(const Stream& stream, const Shape& shape) : stream_(stream) {
   const int sets = std::clamp(int(rotation_bytes / shape.bytes()) + 1, 2, 64);
   for (int i = 0; i < sets; ++i) sets_.emplace_back(stream, shape, i);
   // Enough launches a replay that the clock's grain and the replay's own cost vanish.
-  const double expected = 1.4 * shape.floor_seconds() + 4e-6;
+  const double expected = 1.4 * floor_of(shape, plan::rates_of(stream.device().info())).seconds() + 4e-6;
   launches_ = std::max(sets, std::min(512, int(2e-3 / expected) / sets * sets));
 }
 

@@ -16,6 +16,7 @@
 #include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
+#include "warpmill/error.hpp"
 
 namespace wm::cli {
 namespace {
@@ -27,6 +28,23 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 double middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+constexpr std::string_view nothing_to_do = "nothing to do: D has no elements";
+
+std::string_view origin_of(bool tuned) { return tuned ? "measured before" : "by the model"; }
+
+// `taken` first, then the others of the ranking; `most` in all.
+std::vector<plan::GemmEstimate> listed(const plan::GemmEstimate& taken, std::vector<plan::GemmEstimate> ranking,
+                                       std::size_t most) {
+  std::erase_if(ranking, [&](const plan::GemmEstimate& other) {  // one that names its band may equal one that does not
+    GemmPlan plan = other.plan;
+    plan.band = taken.plan.band;
+    return plan == taken.plan && other.work.tiles.band == taken.work.tiles.band;
+  });
+  ranking.insert(ranking.begin(), taken);
+  ranking.resize(std::min(ranking.size(), most));
+  return ranking;
 }
 
 }  // namespace
@@ -55,8 +73,9 @@ int gemm(const GemmCommand& command) {
   stream.synchronize();
   const double error = problem.sampled_error();
 
+  const bool ran = result.blocks > 0;
   std::vector<double> device_us, host_us;
-  if (device.info().kind == DeviceKind::cuda) {
+  if (ran && device.info().kind == DeviceKind::cuda) {
     for (int i = 0; i < command.repeat; ++i) {
       const Event start(device), end(device);
       stream.record(start);
@@ -75,44 +94,44 @@ int gemm(const GemmCommand& command) {
     }
   }
 
-  nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}},
-                        {"batch", shape.batch},
-                        {"dtype", name_of(shape.operands)},
-                        {"out_dtype", name_of(shape.d)},
-                        {"device", device.info().id},
-                        {"path", result.path()},
-                        {"plan", plan::text_of(result.plan)},
-                        {"band", result.band},
-                        {"tuned", result.tuned},
-                        {"blocks", result.blocks},
-                        {"error", error},
-                        {"first_call_ms", first_ms}};
+  nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}}, {"batch", shape.batch},
+                        {"dtype", name_of(shape.operands)},     {"out_dtype", name_of(shape.d)},
+                        {"device", device.info().id},           {"blocks", result.blocks}};
+  if (ran)
+    report.update({{"path", result.path()},
+                   {"plan", plan::text_of(result.plan)},
+                   {"band", result.band},
+                   {"tuned", result.tuned},
+                   {"error", error},
+                   {"first_call_ms", first_ms}});
+  const plan::ChipRates rates = plan::rates_of(device.info());
   if (!device_us.empty()) {
     const double us = middle(device_us);
     report["us"] = us;
     report["tflops"] = shape.flops() / us * 1e-6;
     report["bytes_per_second"] = shape.bytes() / us * 1e6;
-    report["ceiling_share"] = shape.floor_seconds() / us * 1e6;
+    report["ceiling_share"] = bench::floor_of(shape, rates).seconds() / us * 1e6;
     report["call_us"] = middle(host_us);
   }
   if (command.json) {
     fmt::print("{}\n", report.dump(1));
+  } else if (!ran) {
+    fmt::print("{}, on {}\n  {}\n", text_of(shape), device.info().id, nothing_to_do);
   } else {
     fmt::print("{}, on {}\n", text_of(shape), device.info().id);
     fmt::print("  plan        {}, {} blocks, band {}, {}\n", plan::text_of(result.plan), result.blocks, result.band,
-               request.plan   ? "by hand"
-               : result.tuned ? "measured before"
-                              : "by the model");
+               request.plan ? "by hand" : origin_of(result.tuned));
     fmt::print("  path        {}\n", result.path());
     fmt::print("  check       {} (sampled against float64: {:.2f} of what rounding allows)\n",
                error < 1 ? "right" : "WRONG", error);
     fmt::print("  first call  {:.1f} ms of host time\n", first_ms);
     if (!device_us.empty())
       fmt::print(
-          "  time        {:.1f} us, {:.0f} TFLOP/s, {:.2f} TB/s, {:.0f}% of the chip's ceiling; {:.2f} us of host time "
-          "a call\n",
+          "  time        {:.1f} us, {:.0f} TFLOP/s, {:.2f} TB/s, {:.0f}% of the ceiling ({:.0f} TFLOP/s, {:.2f} TB/s); "
+          "{:.2f} us of host time a call\n",
           report["us"].get<double>(), report["tflops"].get<double>(), report["bytes_per_second"].get<double>() * 1e-12,
-          report["ceiling_share"].get<double>() * 100, report["call_us"].get<double>());
+          report["ceiling_share"].get<double>() * 100, bench::tensor_flops(rates, shape.operands) * 1e-12,
+          rates.memory_bytes * 1e-12, report["call_us"].get<double>());
   }
   return error < 1 ? success : wrong_result;
 }
@@ -123,16 +142,25 @@ int plan_gemm(const PlanGemmCommand& command) {
   const plan::ChipRates rates = plan::hopper_rates(command.multiprocessors);
   const GemmKind kind =
       kind_of(Device::open("virtual"), shape, major_from(command.a_major), major_from(command.b_major));
+  if (shape.empty()) {
+    if (command.json)
+      fmt::print("[]\n");
+    else
+      fmt::print("{}: {}\n", text_of(shape), nothing_to_do);
+    return success;
+  }
   const plan::GemmShape sizes{shape.m, shape.n, shape.k, shape.batch};
-  const plan::GemmChoice taken = *plan::choose(kind, sizes, rates, command.chip);
-  auto ranking = plan::rank(kind, sizes, rates);
-  ranking.resize(std::min<std::size_t>(ranking.size(), static_cast<std::size_t>(std::max(1, command.show))));
-  if (taken.tuned) ranking.insert(ranking.begin(), taken.estimate);
+  const auto taken = plan::choose(kind, sizes, rates, command.chip);
+  if (!taken)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("no plan serves {}: it is more than {} tiles", text_of(shape), plan::most_tiles));
+  const auto rows = listed(taken->estimate, plan::rank(kind, sizes, rates), static_cast<std::size_t>(command.show));
   if (command.json) {
-    nlohmann::json rows = nlohmann::json::array();
-    for (const auto& e : ranking)
-      rows.push_back({{"plan", plan::text_of(e.plan)},
-                      {"tuned", taken.tuned && &e == ranking.data()},
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& e : rows)
+      list.push_back({{"plan", plan::text_of(e.plan)},
+                      {"taken", &e == rows.data()},
+                      {"tuned", taken->tuned && &e == rows.data()},
                       {"shared_bytes", e.plan.shared_bytes()},
                       {"registers", e.plan.registers()},
                       {"tiles", e.tiles},
@@ -143,21 +171,21 @@ int plan_gemm(const PlanGemmCommand& command) {
                       {"share_us", e.share_seconds * 1e6},
                       {"memory_us", e.memory_seconds * 1e6},
                       {"us", e.seconds * 1e6}});
-    fmt::print("{}\n", rows.dump(1));
+    fmt::print("{}\n", list.dump(1));
     return success;
   }
+  const bench::Floor floor = bench::floor_of(shape, rates);
   fmt::print("{}, on {} multiprocessors, operands by {}\n", text_of(shape), rates.multiprocessors,
              kind.by_tma() ? "the copy engine" : "threads");
-  fmt::print("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n",
-             shape.floor_seconds() * 1e6, shape.bytes() / rates.memory_bytes * 1e6,
-             shape.flops() / bench::tensor_ceiling(shape.operands) * 1e6);
+  fmt::print("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n", floor.seconds() * 1e6,
+             floor.memory * 1e6, floor.tensor * 1e6);
   fmt::print("{:<36} {:>7} {:>9} {:>6} {:>6} {:>5} {:>7} {:>7} {:>8} {:>9} {:>11}\n", "plan", "shared", "registers",
              "tiles", "waves", "band", "ns/step", "us/tile", "us/share", "us/memory", "estimate");
-  for (const auto& e : ranking)
+  for (const auto& e : rows)
     fmt::print("{:<36} {:>7} {:>9} {:>6} {:>6.2f} {:>5} {:>7.0f} {:>7.1f} {:>8.1f} {:>9.1f} {:>8.1f} us{}\n",
                plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.work.tiles.band,
                e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6, e.memory_seconds * 1e6,
-               e.seconds * 1e6, taken.tuned && &e == ranking.data() ? "  taken: measured before" : "");
+               e.seconds * 1e6, &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : "");
   fmt::print(
       "\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
   return success;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/gemm_ranking.hpp"
+
 using namespace wm;
 using namespace wm::bench;
 
@@ -65,7 +67,7 @@ TEST(RandomProduct, FindsAWrongLargestMagnitude) {
   EXPECT_GE(problem.sampled_error(), 1);
 }
 
-TEST(Shape, CountsBytesAndTheCeilingByType) {
+TEST(Shape, CountsBytesAndTheFloorByTypeAndChip) {
   const Shape bf16{128, 256, 512}, e4m3{128, 256, 512, DType::e4m3, DType::bf16},
       twice{128, 256, 512, DType::e4m3, DType::bf16, 2};
   EXPECT_EQ(bf16.bytes(), 2. * (128 * 512 + 256 * 512 + 128 * 256));
@@ -73,5 +75,11 @@ TEST(Shape, CountsBytesAndTheCeilingByType) {
   EXPECT_EQ(twice.bytes(), 2 * e4m3.bytes());
   EXPECT_EQ(twice.flops(), 2 * e4m3.flops());
   const Shape large{8192, 8192, 8192, DType::e4m3, DType::bf16};
-  EXPECT_DOUBLE_EQ(large.floor_seconds(), large.flops() / 1698e12);
+  const plan::ChipRates rates{.tensor_flops = 100e12, .memory_bytes = 1e12};
+  const Floor floor = floor_of(large, rates);
+  EXPECT_DOUBLE_EQ(floor.memory, large.bytes() / 1e12);
+  EXPECT_DOUBLE_EQ(floor.tensor, large.flops() / 200e12);
+  EXPECT_EQ(floor.seconds(), floor.tensor);
+  const Shape row{1, 8192, 8192};
+  EXPECT_EQ(floor_of(row, rates).seconds(), floor_of(row, rates).memory);
 }

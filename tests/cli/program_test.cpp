@@ -1,6 +1,8 @@
 // The program itself, started as a user starts it: what it prints and how it exits.
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 namespace {
@@ -286,12 +289,48 @@ TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
            {"gemm 3x3x3 --dtype f64 --device virtual", "gemm refused: a holds f64 and b holds f64; they are both bf16"},
            {"gemm 3x3x3 --dtype e4m3 --device virtual:sm_80", "which has no 8-bit floats"},
            {"gemm 2147483648x1x1 --device virtual", "a dimension of 2147483648 is beyond 32-bit coordinates"},
+           {"plan gemm 16777216x16777216x1", "more than 2147483647 tiles"},
+           {"plan gemm 3x3x3 --batch 2147483648", "not in range 1 to 2147483647"},
            {"bench gemm 3x3x3 --device virtual", "measures a GPU"},
            {"tune gemm 3x3x3 --device virtual", "tuned by measuring a GPU"}}) {
     const Ended ended = start(arguments);
     EXPECT_EQ(ended.status, 2) << arguments;
     EXPECT_THAT(ended.err, HasSubstr(why)) << arguments;
     EXPECT_LE(std::count(ended.err.begin(), ended.err.end(), '\n'), 2) << "no compiler's report: " << ended.err;
+  }
+}
+
+TEST_F(Program, AProductWithoutElementsIsNothingToDo) {
+  for (const std::string command : {"gemm 0x64x64 --device virtual", "gemm 64x0x64 --device virtual",
+                                    "plan gemm 0x64x64", "plan gemm 64x0x64 --dtype e4m3"}) {
+    const Ended ended = start(command);
+    EXPECT_EQ(ended.status, 0) << command << ended.err;
+    EXPECT_THAT(ended.out, AllOf(HasSubstr("nothing to do: D has no elements"), Not(HasSubstr("plan")),
+                                 Not(HasSubstr("copy engine")), Not(HasSubstr("right"))));
+  }
+  const auto json = nlohmann::json::parse(start("gemm 0x64x64 --device virtual --json").out);
+  EXPECT_EQ(json["blocks"], 0);
+  EXPECT_FALSE(json.contains("plan"));
+  EXPECT_EQ(nlohmann::json::parse(start("plan gemm 0x64x64 --json").out).size(), 0u);
+  EXPECT_EQ(start("plan gemm 0x64x64 --dtype f64").status, 2);
+  EXPECT_THAT(start("gemm 64x64x0 --device virtual:sm_90a:sms=4").out, HasSubstr("right"));  // D is all zeros
+}
+
+TEST_F(Program, TheRankingBeginsWithWhatIsTakenAndNamesNoPlanTwice) {
+  const std::string measured = "plan gemm 64x28672x4096 --show 5", modelled = measured + " --chip other";
+  const std::string out = start(measured).out;
+  EXPECT_TRUE(std::regex_search(out, std::regex("at best ([0-9.]+) us: \\1 us of device memory"))) << out;
+  EXPECT_TRUE(std::regex_search(out, std::regex("estimate\n.*taken: measured before\n"))) << out;
+  EXPECT_TRUE(std::regex_search(start(modelled).out, std::regex("estimate\n.*taken: by the model\n")));
+  for (const std::string& command : {measured, modelled}) {
+    const auto rows = nlohmann::json::parse(start(command + " --json").out);
+    EXPECT_EQ(rows.size(), 5u);
+    std::set<std::string> plans;
+    for (const auto& row : rows) {
+      EXPECT_TRUE(plans.insert(row["plan"]).second) << row;
+      EXPECT_EQ(row["taken"], plans.size() == 1) << row;
+      EXPECT_EQ(row["tuned"], plans.size() == 1 && command == measured) << row;
+    }
   }
 }
 
