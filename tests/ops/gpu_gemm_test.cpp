@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "gemm/gemm_problem.hpp"
 #include "gemm/graph.hpp"
+#include "gemm/random_product.hpp"
 #include "ops/gemm_case.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "warpmill/gemm.hpp"
@@ -50,7 +50,7 @@ TEST(GemmOnChip, FirstUseTakesUnder800MillisecondsAndUnder20FromTheCache) {
   setenv("WARPMILL_CACHE_DIR", folder.c_str(), 1);
   const Device device = Device::open("cuda:0");
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, {512, 512, 512}, 1);
+  const bench::RandomProduct problem(stream, {512, 512, 512}, 1);
   const auto milliseconds = [](const auto& work) {
     const auto start = std::chrono::steady_clock::now();
     work();
@@ -71,7 +71,7 @@ TEST(GemmOnChip, FirstUseTakesUnder800MillisecondsAndUnder20FromTheCache) {
 TEST(GemmOnChip, ARepeatedCallCostsTheHostLessThanFiveMicroseconds) {
   const Device device = Device::open("cuda:0");
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, {256, 256, 256}, 1);
+  const bench::RandomProduct problem(stream, {256, 256, 256}, 1);
   const GemmRequest request = problem.request();
   gemm(stream, request);
   stream.synchronize();

@@ -1,7 +1,7 @@
 // The multistage GEMM on Hopper: the same products as the kernels with roles.
 #include <gtest/gtest.h>
 
-#include "gemm/gemm_problem.hpp"
+#include "gemm/random_product.hpp"
 #include "ops/schedules.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/gemm.hpp"
@@ -21,7 +21,7 @@ TEST(GemmMultistage, IsRightWithEveryPlanOverSeveralTilesAndTails) {
   const Device device = Device::open("virtual:sm_90a:sms=4");
   const Stream stream(device);
   for (const auto& shape : {bench::Shape{520, 264, 200}, {65, 8, 640}, {300, 520, 8}}) {
-    const bench::GemmProblem problem(stream, shape, 1);
+    const bench::RandomProduct problem(stream, shape, 1);
     for (const std::string_view text : plans) {
       problem.poison(stream);
       const GemmResult result = gemm(stream, problem.request(plan::plan_from_text(text)));
@@ -35,7 +35,7 @@ TEST(GemmMultistage, IsRightWithEveryPlanOverSeveralTilesAndTails) {
 TEST(GemmMultistage, GivesTheSameBitsInEveryModeOfTheSchedulerAndTheJudgeIsSilent) {
   const Device device = Device::open("virtual:sm_90a:sms=2");
   const Stream stream(device);
-  const bench::GemmProblem problem(stream, {200, 136, 328}, 1);
+  const bench::RandomProduct problem(stream, {200, 136, 328}, 1);
   std::vector<std::byte> first(problem.d.bytes()), result(first.size());
   for (const char* plan : {"128x64 s3 multistage", "64x64 s2 g1 multistage split"}) {
     gemm(stream, problem.request(plan::plan_from_text(plan)));
