@@ -63,7 +63,7 @@ TEST(TunedPlans, ReadsAndWritesTheSame) {
     EXPECT_EQ(before.plan, after.plan);
     EXPECT_EQ(before.us, after.us);
   }
-  const TunedKey& key = plans.entries()[1].key;
+  const TunedKey key = plans.entries()[1].key;
   EXPECT_EQ(key, (TunedKey{"Chip", DType::e4m3, DType::e5m2, DType::bf16, Major::mn, Major::k, true, 64, 28672, 4096}));
 }
 
