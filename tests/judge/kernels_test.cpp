@@ -40,6 +40,9 @@ const GemmCase gemm_cases[] = {
       .split = true,
       .pieces = 2,
       .exchange = true}},
+    {"parts_of_k",
+     {72, 72, 520},
+     {.tile = {64, 32}, .stages = 3, .cluster = {1, 1, 2}, .multiply_groups = 1, .exchange = true}},
     {"by_threads", {72, 40, 98}, {.tile = {64, 32}, .stages = 3, .cluster = {1, 1}, .multiply_groups = 1}},
     {"element_by_element", {70, 41, 99}, {.tile = {64, 32}, .stages = 3, .cluster = {1, 1}, .multiply_groups = 1}},
 };
