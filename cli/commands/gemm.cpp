@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -193,10 +195,17 @@ int plan_gemm(const PlanGemmCommand& command) {
 
 int bench_gemm(const BenchGemmCommand& command) {
   std::vector<std::vector<bench::Shape>> shapes_by_type;
-  for (const std::string& dtype : command.dtypes) shapes_by_type.push_back(shapes_to_measure(command.shapes, dtype));
-  check_plans(command.by_hand);
-  for (const auto& file : {command.markdown, command.json, command.svg})
-    if (!file.empty()) cases::check_writable(file);
+  for (const std::string& dtype : command.dtypes) {
+    shapes_by_type.push_back(shapes_to_measure(command.shapes, dtype));
+    check_plans(command.by_hand, shapes_by_type.back());
+  }
+  std::set<std::filesystem::path> files;
+  for (const std::filesystem::path file : {command.markdown, command.json, command.svg}) {
+    if (file.empty()) continue;
+    if (!files.insert(std::filesystem::weakly_canonical(file)).second)
+      throw Error(ErrorCode::invalid_argument, fmt::format("two tables would go to {}", file.string()));
+    cases::check_writable(file);
+  }
   bench::GemmOptions options;
   options.rounds = command.rounds;
   options.plans = command.plans;

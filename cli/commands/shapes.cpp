@@ -50,8 +50,15 @@ std::vector<bench::Shape> shapes_to_measure(const std::vector<std::string>& text
   return shapes;
 }
 
-void check_plans(const std::vector<std::string>& texts) {
-  for (const std::string& text : texts) plan::plan_from_text(text);
+void check_plans(const std::vector<std::string>& texts, const std::vector<bench::Shape>& shapes) {
+  for (const std::string& text : texts) {
+    plan::plan_from_text(text);
+    for (const bench::Shape& shape : shapes)
+      if (const char* problem =
+              plan::plan_from_text(text, {.a = shape.operands, .b = shape.operands, .d = shape.d}).problem())
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("the plan '{}' is impossible for {}: {}", text, text_of(shape), problem));
+  }
 }
 
 Major major_from(std::string_view text) {

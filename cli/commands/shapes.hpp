@@ -13,7 +13,7 @@ bench::Shape shape_from(std::string_view text, std::string_view dtype, std::stri
 // Without any shape, the project's table. Refused: products that the library does not serve, or that have no elements.
 std::vector<bench::Shape> shapes_to_measure(const std::vector<std::string>& texts, std::string_view dtype);
 // Refuses what is no plan, before anything else is done.
-void check_plans(const std::vector<std::string>& texts);
+void check_plans(const std::vector<std::string>& texts, const std::vector<bench::Shape>& shapes = {});
 
 Major major_from(std::string_view text);  // k or mn
 // "bias,row-scale,residual": the parts of an epilogue, and an activation's name or a C++ expression of x.

@@ -73,12 +73,12 @@ Attempt attempt(const TuneGemmCommand& command, const bench::Shape& shape, const
   return result;
 }
 
-// The entry, or nothing where no attempt found one. `started`: whether any product ever ran.
+// The entry, or nothing where no attempt found one. `started`: whether the device was there to run anything.
 std::string tuned_entry(const TuneGemmCommand& command, const bench::Shape& shape, bool& started) {
   std::vector<std::string> without = command.without;
   for (int tries = 0; tries < 4; ++tries) {
     const Attempt result = attempt(command, shape, without);
-    started |= !result.last_plan.empty();
+    started |= !result.last_plan.empty() || result.end.status == success;
     if (!result.entry.empty() || result.last_plan.empty() || result.end.status == success) return result.entry;
     fmt::print(stderr, "  {} {}; it is left out\n", result.last_plan,
                result.end.silent ? fmt::format("did not come back in {} s", command.limit)

@@ -32,8 +32,8 @@ struct GemmEpilogue {
 
 // Matrices of a batch that lie anywhere: an address for each, d.size() products. The views a, b, c and d have two
 // dimensions then and say what one matrix is like. Where the list of a, b or c is empty all products share the view's
-// matrix, else the view's address does not count. One launch for up to 256 products. The copy engine serves them like
-// any others, if they begin at multiples of 16 bytes.
+// matrix, else the view's address does not count. A launch for each 256 products, or fewer where they lie very far
+// apart. The copy engine serves them like any others, if they begin at multiples of 16 bytes.
 struct GemmBatch {
   std::span<const std::uint64_t> a{}, b{}, c{}, d{};
 };
@@ -72,9 +72,9 @@ struct GemmResult {
 
 // Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
 // cache) and allocate the stream's workspace: make it before a graph capture begins. Later calls with the same shape,
-// types, layouts, alignments and parts of the epilogue only launch, and may be captured (a plan that shares tiles along
-// k uses the capturing stream's workspace: replay such graphs in that stream, or not beside its other products). The
-// result is the same bits every time. A request that cannot be served is refused in words before anything is launched.
+// types, layouts, alignments and parts of the epilogue only launch, and may be captured (a split plan uses the
+// capturing stream's workspace: replay such graphs in that stream, or not beside its other products). The result is the
+// same bits every time. A request that cannot be served is refused in words before anything is launched.
 GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

@@ -41,11 +41,20 @@ bool any_pitch(const View& view, const Look& look) {
 bool overlap(const View& d, std::uint64_t d_address, const View& x, std::uint64_t x_address) {
   if (d.elements() == 0 || x.elements() == 0) return false;
   if (d_address >= x_address + x.span_bytes() || x_address >= d_address + d.span_bytes()) return false;
-  return !any_pitch(d, [&](std::uint64_t pitch) {
+  const auto side_by_side = [&](std::uint64_t pitch) {
     const auto d_width = bytes_of_period(d, pitch), x_width = bytes_of_period(x, pitch);
     const std::uint64_t apart = (pitch + d_address % pitch - x_address % pitch) % pitch;  // from x's first byte to d's
     return d_width && x_width && apart >= *x_width && apart + *d_width <= pitch;
-  });
+  };
+  return !any_pitch(d, side_by_side) && !any_pitch(x, side_by_side);
+}
+
+// Whether x lies in memory as d does, element for element.
+bool alike(const View& d, const View& x) {
+  if (x.dtype != d.dtype || x.shape != d.shape) return false;
+  for (std::size_t i = 0; i < d.shape.size(); ++i)
+    if (d.shape[i] > 1 && x.strides[i] != d.strides[i]) return false;
+  return true;
 }
 
 // Whether what begins there, `bytes` each, has room.
@@ -100,8 +109,7 @@ class Outputs {
                                   [&](std::size_t x, std::uint64_t begin) { return addresses_[x] < begin; });
       for (; out != order_.end() && addresses_[*out] < list[i] + view.span_bytes(); ++out) {
         const bool own_c = name == "c" && (shared ? addresses_.size() == 1 : *out == i);
-        if (own_c && list[i] == addresses_[*out] && view.strides == like_.strides && view.dtype == like_.dtype)
-          continue;  // in place
+        if (own_c && list[i] == addresses_[*out] && alike(like_, view)) continue;  // in place
         if (overlap(like_, addresses_[*out], view, list[i]))
           refuse(fmt::format("{} overlaps {}{}", called("d", *out), shared ? std::string(name) : called(name, i), why));
       }
@@ -127,19 +135,24 @@ void check_overlaps(const GemmRequest& request) {
   outputs.check();
   const GemmBatch lists = request.batch.value_or(GemmBatch{});
   const GemmEpilogue& e = request.epilogue;
-  const auto operand = [&](std::string_view name, const View& view, std::span<const std::uint64_t> list,
-                           std::string_view why) {
-    outputs.check(name, view, list, why);
+  const auto keeps_amax_apart = [&](std::string_view name, const View& view, std::span<const std::uint64_t> list) {
     if (list.empty()) list = {&view.address, 1};
     for (const std::uint64_t address : list)
       if (e.amax && overlap(*e.amax, e.amax->address, view, address))
         refuse(fmt::format("amax lies in {}, and is cleared before the product begins", name));
   };
+  const auto operand = [&](std::string_view name, const View& view, std::span<const std::uint64_t> list,
+                           std::string_view why) {
+    outputs.check(name, view, list, why);
+    keeps_amax_apart(name, view, list);
+  };
   operand("a", request.a, lists.a, "; the product cannot be made in place");
   operand("b", request.b, lists.b, "; the product cannot be made in place");
   if (e.c && e.beta != 0) operand("c", *e.c, lists.c, " without being the same: its elements would change on the way");
   const auto vector = [&](std::string_view name, const std::optional<View>& view) {
-    if (view) outputs.check(name, *view, {}, ": its elements would change on the way");
+    if (!view) return;
+    outputs.check(name, *view, {}, ": its elements would change on the way");
+    if (&view != &e.amax) keeps_amax_apart(name, *view, {});
   };
   vector("row_scale", e.row_scale);
   vector("column_scale", e.column_scale);

@@ -65,10 +65,10 @@ void list_matrices(std::span<const std::uint64_t> addresses, const View& view, s
                    std::vector<std::uint64_t>& listed) {
   if (addresses.empty()) return;
   const std::uint64_t bytes = size_of(view.dtype);
-  const bool any = view.elements() > 0;  // else nothing lies there
+  if (view.elements() == 0) return;  // nothing lies there
   std::uint64_t bits = std::uint64_t{1} << 30;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (any && (addresses[i] == 0 || addresses[i] % bytes))
+    if (addresses[i] == 0 || addresses[i] % bytes)
       refuse(
           fmt::format("{}[{}] of the batch is at {:#x}; an address is a multiple of the element's {} bytes, and not 0",
                       name, i, addresses[i], bytes));

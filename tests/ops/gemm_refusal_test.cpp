@@ -69,6 +69,7 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
          [&](R& r) { r.epilogue.row_bias = vector(f32, {64}), r.epilogue.column_bias = vector(bf16, {64}); });
   expect("d overlaps column_bias", [&](R& r) { r.epilogue.column_bias = d.view(f32, {64}, {}, 256); });
   expect("d overlaps amax", [&](R& r) { r.epilogue.amax = d.view(f32, {1}); });
+  expect("amax lies in d_scale", [&](R& r) { r.epilogue.amax = r.epilogue.d_scale = vector(f32, {1}); });
   expect("amax lies in b", [&](R& r) { r.epilogue.amax = b.view(f32, {1}); });
   expect("amax has 2 elements", [&](R& r) { r.epilogue.amax = vector(f32, {2}); });
   expect("d_scale holds f16", [&](R& r) { r.epilogue.d_scale = vector(f16, {1}); });
@@ -115,7 +116,7 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
                              .d = a.view(bf16, {4, 16, 16}, {16, 128, 1}, 128)}),
             "accepted")
       << "heads side by side in rows of 128";
-  const std::uint64_t one[]{d_at}, nowhere[]{0, 0};
+  const std::uint64_t one[]{d_at}, nowhere[]{0, 3};
   GemmRequest in_place = good;
   in_place.epilogue = {.beta = 1, .c = good.d};
   in_place.batch = GemmBatch{.d = one};
@@ -124,6 +125,14 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   without_k.a = a.view(bf16, {64, 0}), without_k.b = b.view(bf16, {0, 64});
   without_k.batch = GemmBatch{.a = nowhere, .d = two_d};
   EXPECT_EQ(refusal(stream, without_k), "accepted") << "nothing lies there";
+  EXPECT_EQ(refusal(stream, {.a = a.view(bf16, {1, 64}),
+                             .b = b.view(bf16, {64, 64}, {128, 1}),
+                             .d = b.view(bf16, {1, 64}, {64, 1}, 128)}),
+            "accepted")
+      << "a row between the rows of b";
+  GemmRequest one_row{.a = a.view(bf16, {1, 64}), .b = good.b, .d = d.view(bf16, {1, 64})};
+  one_row.epilogue = {.beta = 1, .c = d.view(bf16, {1, 64}, {128, 1})};
+  EXPECT_EQ(refusal(stream, one_row), "accepted") << "c is d: where there is one row its stride says nothing";
   GemmRequest huge = good;
   huge.a = View(device, a.address(), bf16, {8388608, 64}, {0, 1});
   huge.b = View(device, b.address(), bf16, {64, 16777216}, {0, 0});

@@ -144,7 +144,7 @@ struct GemmPlan {
   int stages = 4;
   ClusterShape cluster{2, 1};  // blocks above each other share B, side by side A, behind each other (k) the tile
   int multiply_groups = 2;     // warpgroups
-  bool split = false;          // tiles may be shared along k (WorkSchedule)
+  bool split = false;          // clusters may share tiles along k, through the workspace (WorkSchedule)
   // The host's business, no part of what is compiled:
   int pieces = 0;         // of k that a shared tile is cut into, for so many clusters; 0: all clusters share evenly
   bool exchange = false;  // A and B change places, so that a long n becomes the tile's rows
@@ -281,6 +281,9 @@ struct GemmPlan {
     if (wgmma() && tile.n / 2 + 32 > register_share())
       return "a product of so many columns takes more registers than each of so many threads begins with";
     if (stages < 2) return "a ring needs 2 stages at least";
+    if (cluster_sum_bytes() + 2 * stage_bytes() > shared_limit())
+      return "the sums that a cluster's blocks send to the first leave too little shared memory: take a smaller tile "
+             "or fewer blocks";
     if (shared_bytes() > shared_limit())
       return wgmma() ? "the stages and the output strips take more than 232448 bytes of shared memory"
                      : "the stages and the output strips take more than 166912 bytes of shared memory";

@@ -205,8 +205,9 @@ WM_DEVICE bool try_wait(SharedAddress barrier, State state, u32 nanoseconds) {
   return done;
 }
 
-// mbarrier.try_wait.parity (sm_90), acquiring at block or cluster scope. Cluster scope is needed where the arrivers are
-// threads of another block; bytes that copies brought here need only block scope.
+// mbarrier.try_wait.parity (sm_90), acquiring at block or cluster scope. Cluster scope is needed where the waiter reads
+// what threads of another block wrote, st.async included; block scope is enough for bytes that copies brought here, and
+// where another block only says that it has finished reading.
 template <Scope scope = Scope::block>
 WM_DEVICE bool try_wait_parity(SharedAddress barrier, u32 parity) {
   static_assert(scope == Scope::block || scope == Scope::cluster,
