@@ -30,7 +30,7 @@ endif
 .NOTPARALLEL:
 
 help:
-	@echo 'make demo        build, and run the first kernels on the best device there is'
+	@echo 'make demo        build, run the first kernels and a matrix product on the best device there is'
 	@echo 'make test        build, run all tests that need no GPU, check the formatting'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
@@ -51,6 +51,7 @@ build: configure
 demo: configure
 	@$(COMPILE) --target warpmill_program
 	@$(BUILD)/bin/warpmill demo examples/first_light
+	@$(BUILD)/bin/warpmill gemm 2048x2048x2048
 
 test: build
 	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
