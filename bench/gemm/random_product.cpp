@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gemm/reference.hpp"
 #include "ops/gemm_problem.hpp"
 #include "plan/gemm_ranking.hpp"
 #include "warpmill/dtype.hpp"
@@ -69,17 +70,6 @@ double element_or(double none, const Buffer& buffer, DType dtype, std::int64_t i
   return buffer.bytes() == 0 ? none : elements(buffer, dtype, index, 1)[0];
 }
 
-// What rounding to D's type may change.
-double rounding_of(DType d, double value) {
-  switch (d) {
-    case DType::bf16: return std::fabs(value) * 0x1p-8;
-    case DType::f16: return std::fabs(value) * 0x1p-11;
-    case DType::e4m3: return std::fabs(value) * 0x1p-4 + 0x1p-10;  // subnormals
-    case DType::i32: return 0;
-    default: return std::fabs(value) * 0x1p-23;
-  }
-}
-
 // One element in float64, and how far the tensor cores may be from it.
 struct Sum {
   double value = 0, allowed = 0;
@@ -111,16 +101,6 @@ constexpr float alpha_of(const EpilogueFacts& facts) { return facts.alpha ? 1.3f
 constexpr float beta_of(const EpilogueFacts& facts) { return facts.residual ? -0.7f : 0.f; }
 
 std::size_t part_bytes(bool there, DType dtype, std::int64_t count) { return there ? bytes_of(dtype, 1, count) : 0; }
-
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::relu: return std::max(x, 0.);
-    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-    case Activation::gelu_erf: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.)));
-    case Activation::silu: return x / (1 + std::exp(-x));
-    default: return x;
-  }
-}
 
 // Where the parts of a product lie.
 struct Addresses {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "gemm/reference.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/error.hpp"
 
@@ -78,31 +79,10 @@ class StepErrors {
   std::vector<double> sum_, largest_, error_;
 };
 
-// Half of the last bit: relative, and where numbers get too small for that.
-struct Rounding {
-  double relative, absolute;
-};
-Rounding rounding_of(DType dtype) {
-  switch (dtype) {
-    case DType::bf16: return {0x1p-8, 0};
-    case DType::f16: return {0x1p-11, 0x1p-25};
-    case DType::f32: return {0x1p-24, 0};
-    case DType::e4m3: return {0x1p-4, 0x1p-10};
-    default: return {0, 0};
-  }
-}
-
 double activated(const EpilogueCase& e, double x) {
-  const auto sigmoid = [](double y) { return 1 / (1 + std::exp(-y)); };
-  switch (e.activation) {
-    case Activation::none: return x;
-    case Activation::relu: return std::max(x, 0.0);
-    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::gelu_erf: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::silu: return x * sigmoid(x);
-    case Activation::expression: return x * sigmoid(1.702 * x);
-  }
-  return NAN;
+  // The one expression that tests have.
+  if (e.activation == Activation::expression) return x / (1 + std::exp(-1.702 * x));
+  return bench::activated(e.activation, x);
 }
 
 // Calls work(i) for every i below `count`, on all cores.
@@ -346,7 +326,6 @@ GemmRun::Reference GemmRun::reference() const {
 void GemmRun::expect_right() const {
   SCOPED_TRACE(describe(case_));
   const Reference expected = reference();
-  const Rounding rounding = rounding_of(case_.d);
   const auto bytes_of_element = static_cast<std::ptrdiff_t>(size_of(case_.d));
   std::vector<std::byte> got = result();
   int wrong = 0;
@@ -358,8 +337,8 @@ void GemmRun::expect_right() const {
       double wanted = expected.value[line * d_.columns + j];
       if (case_.d == DType::e4m3) wanted = std::clamp(wanted, -448.0, 448.0);
       ASSERT_TRUE(case_.d != DType::f16 || std::fabs(wanted) < 65000) << "a case for f16 must stay in its range";
-      const double error = expected.error[line * d_.columns + j] * (1 + rounding.relative) +
-                           std::fabs(wanted) * rounding.relative + rounding.absolute;
+      const double before = expected.error[line * d_.columns + j];
+      const double error = before + bench::rounding_of(case_.d, std::fabs(wanted) + before);
       if (!(std::fabs(value - wanted) <= error) && ++wrong <= 3)
         ADD_FAILURE() << fmt::format("matrix {}, ({}, {}): {} instead of {} +- {}", matrix, i, j, value, wanted, error);
       std::copy_n(&d_.bytes[at], bytes_of_element, &got[at]);
