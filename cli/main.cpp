@@ -59,6 +59,12 @@ constexpr const char* plan_help =
     "after them g1 (multiply groups), pingpong, multistage or mma (multistage for sm_80), split or split2 (pieces of "
     "k), exchange, b8 (tile rows walked together)";
 
+constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
+
+void add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000) {
+  app.add_option(name, value, what)->check(CLI::Range(1, most))->capture_default_str();
+}
+
 // Several shapes of several types, and plans by hand: what bench and tune measure.
 template <class Command>
 void add_products(CLI::App& app, Command& command) {
@@ -67,11 +73,10 @@ void add_products(CLI::App& app, Command& command) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
+  app.add_option("--device", command.device, device_help);
   app.add_option("--plan", command.by_hand, std::string(plan_help) + "; measured too, may be given several times")
       ->allow_extra_args(false);
 }
-
-constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
 
 int start(int count, char** arguments) {
   CLI::App app("Warpmill: tensor-core kernels, on a GPU or on the virtual GPU.");
@@ -156,26 +161,17 @@ int start(int count, char** arguments) {
   auto* plan_gemm_app = plan_app->add_subcommand("gemm", "the plans for one matrix product, with their arithmetic");
   add_product(*plan_gemm_app, plan_command);
   plan_gemm_app->add_option("--chip", plan_command.chip, "whose measured plans count")->capture_default_str();
-  plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "of the chip")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  plan_gemm_app->add_option("--show", plan_command.show, "how many plans")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  add_count(*plan_gemm_app, "--multiprocessors", plan_command.multiprocessors, "of the chip", 1024);
+  add_count(*plan_gemm_app, "--show", plan_command.show, "how many plans");
   plan_gemm_app->callback([&] { status = plan_gemm(plan_command); });
 
   BenchGemmCommand bench_command;
   auto* bench_app = app.add_subcommand("bench", "measure against the vendor's libraries")->require_subcommand(1);
   auto* bench_gemm_app = bench_app->add_subcommand("gemm", "matrix products against cuBLASLt, interleaved");
   add_products(*bench_gemm_app, bench_command);
-  bench_gemm_app->add_option("--device", bench_command.device, device_help);
-  bench_gemm_app->add_option("--rounds", bench_command.rounds, "pairs of measurements")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  bench_gemm_app
-      ->add_option("--plans", bench_command.plans, "how many plans a shape: the library's own, then by the ranking")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  add_count(*bench_gemm_app, "--rounds", bench_command.rounds, "pairs of measurements");
+  add_count(*bench_gemm_app, "--plans", bench_command.plans,
+            "how many plans a shape: the library's own, then by the ranking");
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");
@@ -185,18 +181,11 @@ int start(int count, char** arguments) {
   auto* tune_app = app.add_subcommand("tune", "find the fastest plans by measuring")->require_subcommand(1);
   auto* tune_gemm_app = tune_app->add_subcommand("gemm", "measure plans of matrix products and keep the fastest");
   add_products(*tune_gemm_app, tune_command);
-  tune_gemm_app->add_option("--device", tune_command.device, device_help);
-  tune_gemm_app->add_option("--candidates", tune_command.candidates, "how many of the ranking's plans to try")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  tune_gemm_app->add_option("--rounds", tune_command.rounds, "measurements of each plan of the final")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  add_count(*tune_gemm_app, "--candidates", tune_command.candidates, "how many of the ranking's plans to try");
+  add_count(*tune_gemm_app, "--rounds", tune_command.rounds, "measurements of each plan of the final");
   tune_gemm_app->add_option("--without", tune_command.without, "a plan that is not tried; may be given several times")
       ->allow_extra_args(false);
-  tune_gemm_app->add_option("--limit", tune_command.limit, "seconds after which a plan is given up")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
+  add_count(*tune_gemm_app, "--limit", tune_command.limit, "seconds after which a plan is given up", 3600);
   tune_gemm_app->add_option("--out", tune_command.out,
                             "the table to write into, its other entries kept; without it WARPMILL_PLANS, or plans.txt "
                             "in ~/.config/warpmill");
