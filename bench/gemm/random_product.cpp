@@ -74,25 +74,16 @@ double element_or(double none, const Buffer& buffer, DType dtype, std::int64_t i
 struct Sum {
   double value = 0, allowed = 0;
 };
-Sum sum_of(const std::vector<double>& a, const std::vector<double>& b, DType operands) {
+Sum sum_of(const std::vector<double>& a, const std::vector<double>& b, DType operands, bool promote) {
   double sum = 0, magnitude = 0;
-  // 8-bit floats: a step of 32 products is cut 13 bits below its largest term, the sum so far among them. The sum loses
-  // up to two such units a step, always toward zero; the cuts of products go both ways.
-  double drift = 0, variance = 0, largest = 0;
+  DroppedBits dropped(size_of(operands) == 1 ? 1 : 0, promote);
   for (std::size_t k = 0; k < a.size(); ++k) {
-    const double product = a[k] * b[k];
-    largest = std::max({largest, std::fabs(product), std::fabs(sum)});
-    sum += product;
-    magnitude += std::fabs(product);
-    if (k % 32 == 31 || k + 1 == a.size()) {
-      const double unit = std::max(largest, std::fabs(sum)) * 0x1p-13;
-      drift += 2 * unit;
-      variance += 100 * unit * unit;
-      largest = 0;
-    }
+    sum += a[k] * b[k];
+    magnitude += std::fabs(a[k] * b[k]);
+    dropped.add(a[k], &b[k]);
   }
   if (operands == DType::i8) return {sum, 0};
-  if (size_of(operands) == 1) return {sum, drift + std::sqrt(variance)};
+  if (size_of(operands) == 1) return {sum, dropped.most()[0]};
   return {sum, magnitude * 0x1p-20};
 }
 
@@ -266,7 +257,7 @@ double RandomProduct::sampled_error(int samples) const {
                                                        : elements(a, shape.operands, a_first + i, shape.k, shape.m),
                            variant.b_major == Major::k ? elements(b, shape.operands, b_first + j * shape.k, shape.k)
                                                        : elements(b, shape.operands, b_first + j, shape.k, shape.n),
-                           shape.operands);
+                           shape.operands, variant.promote);
     const std::int64_t at = (matrix * shape.m + i) * shape.n + j;
     const double factor =
         alpha_of(facts) * element_or(1, row_scale_, DType::f32, i) * element_or(1, column_scale_, DType::f32, j);

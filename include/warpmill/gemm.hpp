@@ -64,8 +64,7 @@ struct GemmResult {
   GemmPlan plan;      // what ran
   unsigned band = 0;  // tile rows walked together
   unsigned blocks = 0;
-  bool tuned =
-      false;  // the plan was measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
+  bool tuned = false;  // measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
   std::string path() const;
 };

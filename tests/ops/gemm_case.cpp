@@ -34,50 +34,12 @@ double as_operand(DType dtype, double value) {
 
 // The largest error of a sum over k, in units of |row of A| |column of B|, which is at least the sum of the products'
 // magnitudes. The tensor cores take 32 bytes of k a step and drop what lies below the last kept bit of the largest
-// term: bit 22 or lower. 8-bit floats have StepErrors instead, and these errors only where they are promoted.
+// term: bit 22 or lower. 8-bit floats have bench::DroppedBits instead, and these errors only where they are promoted.
 double sum_error(const GemmCase& c) {
   if (c.a == DType::i8) return 0;
   const double steps = std::ceil(double(c.k) * double(size_of(c.a)) / 32);
   return is_small(c.a) ? (c.promote ? steps * 0x1p-23 : 0) : (steps + 1) * 0x1p-22;
 }
-
-// What the tensor cores drop of sums of 8-bit floats: of each of 32 products, of the sum so far and of the new one,
-// what lies below bit 13 of the largest of them. With promotion the sum so far begins anew every 128 products.
-class StepErrors {
- public:
-  StepErrors(std::int64_t columns, bool promote)
-      : promote_(promote), sum_(static_cast<std::size_t>(columns)), largest_(sum_.size()), error_(sum_.size()) {}
-
-  // The products of element `step` of the row with that of every column.
-  void add(std::int64_t step, double x, const double* b_row) {
-    if (step % 32 == 0) end_step();
-    if (promote_ && step % 128 == 0) std::fill(sum_.begin(), sum_.end(), 0);
-    ++terms_;
-    for (std::size_t j = 0; j < sum_.size(); ++j) {
-      const double product = x * b_row[j];
-      largest_[j] = std::max(largest_[j], std::fabs(product));
-      sum_[j] += product;
-    }
-  }
-  const std::vector<double>& end() {
-    end_step();
-    return error_;
-  }
-
- private:
-  void end_step() {
-    for (std::size_t j = 0; j < sum_.size(); ++j) {
-      const double sum = std::fabs(sum_[j]);
-      error_[j] += terms_ > 0 ? (terms_ + 2) * 0x1p-13 * std::max(largest_[j], sum) : 0;
-      largest_[j] = sum;
-    }
-    terms_ = 0;
-  }
-
-  bool promote_;
-  int terms_ = 0;  // of this step
-  std::vector<double> sum_, largest_, error_;
-};
 
 double activated(const EpilogueCase& e, double x) {
   // The one expression that tests have.
@@ -290,15 +252,15 @@ GemmRun::Reference GemmRun::reference() const {
     const std::int64_t matrix = line / m, i = line % m;
     double* const value = all.value.data() + line * n;
     double a_norm = 0;
-    StepErrors steps(is_small(case_.a) ? n : 0, case_.promote);
+    bench::DroppedBits dropped_bits(is_small(case_.a) ? n : 0, case_.promote);
     for (std::int64_t step = 0; step < k; ++step) {
       const double x = a[line * k + step];
       a_norm += x * x;
       const double* const b_row = b.data() + (matrix * k + step) * n;
       for (std::int64_t j = 0; j < n; ++j) value[j] += x * b_row[j];
-      steps.add(step, x, b_row);
+      dropped_bits.add(x, b_row);
     }
-    const std::vector<double>& dropped = steps.end();
+    const std::vector<double> dropped = dropped_bits.most();
     a_norm = std::sqrt(a_norm);
     for (std::int64_t j = 0; j < n; ++j) {
       const double factor = e.alpha * element(row_scale, i, 1) * element(column_scale, j, 1);
