@@ -103,7 +103,7 @@ std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shap
   // With the band that it will have: one that is too long is cut, and the model's is named.
   const auto with_band = [&](GemmPlan plan, int band) {
     plan.band = band;
-    plan.band = static_cast<int>(plan::estimate(plan, sizes, rates).work.tiles.band);
+    plan.band = static_cast<int>(plan::schedule_of(plan, sizes, rates).work.tiles.band);
     return plan;
   };
   Contest contest(stream, shape, options, std::move(without));

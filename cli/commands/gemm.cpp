@@ -42,7 +42,7 @@ std::vector<plan::GemmEstimate> listed(const plan::GemmEstimate& taken, std::vec
   std::erase_if(ranking, [&](const plan::GemmEstimate& other) {  // one that names its band may equal one that does not
     GemmPlan plan = other.plan;
     plan.band = taken.plan.band;
-    return plan == taken.plan && other.work.tiles.band == taken.work.tiles.band;
+    return plan == taken.plan && other.schedule.work.tiles.band == taken.schedule.work.tiles.band;
   });
   ranking.insert(ranking.begin(), taken);
   ranking.resize(std::min(ranking.size(), most));
@@ -156,7 +156,8 @@ int plan_gemm(const PlanGemmCommand& command) {
   if (!taken)
     throw Error(ErrorCode::unsupported,
                 fmt::format("no plan serves {}: it is more than {} tiles", text_of(shape), plan::most_tiles));
-  const auto rows = listed(taken->estimate, plan::rank(kind, sizes, rates), static_cast<std::size_t>(command.show));
+  const auto rows = listed(plan::estimate(taken->plan, sizes, rates), plan::rank(kind, sizes, rates),
+                           static_cast<std::size_t>(command.show));
   if (command.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const auto& e : rows)
@@ -165,9 +166,9 @@ int plan_gemm(const PlanGemmCommand& command) {
                       {"tuned", taken->tuned && &e == rows.data()},
                       {"shared_bytes", e.plan.shared_bytes()},
                       {"registers", e.plan.registers()},
-                      {"tiles", e.tiles},
+                      {"tiles", e.schedule.tiles},
                       {"waves", e.waves},
-                      {"band", e.work.tiles.band},
+                      {"band", e.schedule.work.tiles.band},
                       {"step_ns", e.step_seconds * 1e9},
                       {"tile_us", e.tile_seconds * 1e6},
                       {"share_us", e.share_seconds * 1e6},
@@ -185,9 +186,10 @@ int plan_gemm(const PlanGemmCommand& command) {
              "tiles", "waves", "band", "ns/step", "us/tile", "us/share", "us/memory", "estimate");
   for (const auto& e : rows)
     fmt::print("{:<36} {:>7} {:>9} {:>6} {:>6.2f} {:>5} {:>7.0f} {:>7.1f} {:>8.1f} {:>9.1f} {:>8.1f} us{}\n",
-               plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.waves, e.work.tiles.band,
-               e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6, e.memory_seconds * 1e6,
-               e.seconds * 1e6, &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : "");
+               plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.schedule.tiles, e.waves,
+               e.schedule.work.tiles.band, e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6,
+               e.memory_seconds * 1e6, e.seconds * 1e6,
+               &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : "");
   fmt::print(
       "\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
   return success;

@@ -26,7 +26,7 @@ struct GemmEpilogue {
   std::optional<View> row_bias{}, column_bias{};
   Activation activation = Activation::none;
   std::string expression{};    // with Activation::expression: C++ of a float x, "x * sigmoid(1.702f * x)"
-  std::optional<View> amax{};  // set to the largest |x|
+  std::optional<View> amax{};  // set to the largest |x|; NaN where there is one
   std::optional<View> d_scale{};
 };
 

@@ -19,6 +19,8 @@ using i64 = long long;
 using f32 = float;
 using f64 = double;
 
+inline constexpr f32 infinity = __builtin_bit_cast(f32, 0x7f800000u);
+
 // A float whose low 13 mantissa bits the tensor core ignores.
 struct tf32 {
   u32 bits;

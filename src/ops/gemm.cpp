@@ -2,24 +2,20 @@
 #include "warpmill/gemm.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "ops/device_state.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "ops/gemm_launch.hpp"
 #include "ops/gemm_problem.hpp"
+#include "ops/known.hpp"
 #include "ops/workspace.hpp"
 #include "plan/gemm_choice.hpp"
 #include "warpmill/error.hpp"
-#include "warpmill/jit.hpp"
-#include "warpmill/module.hpp"
 
 namespace wm {
 namespace {
@@ -48,20 +44,19 @@ struct CallKey {
     p.listed = {};
     return key;
   }
-};
-struct HashCall {
-  std::size_t operator()(const CallKey& key) const {
-    std::uint64_t hash = 0x9e3779b97f4a7c15ull;
-    const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0xff51afd7ed558ccdull, hash ^= hash >> 32; };
-    const GemmProblem& p = key.problem;
-    for (const Matrix* matrix : {&p.a, &p.b, &p.d}) mix(matrix->address);
-    for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) mix(static_cast<std::uint64_t>(size));
-    for (const auto* list : {&p.listed.a, &p.listed.b, &p.listed.d})
-      for (const std::uint64_t address : *list) mix(address);
-    return hash;
-  }
-};
 
+  std::size_t hash() const {
+    ops::HashMix mix;
+    for (const Matrix* matrix : {&problem.a, &problem.b, &problem.d}) mix(matrix->address);
+    for (const std::int64_t size : {problem.m, problem.n, problem.k, problem.batch})
+      mix(static_cast<std::uint64_t>(size));
+    for (const auto* list : {&problem.listed.a, &problem.listed.b, &problem.listed.d})
+      for (const std::uint64_t address : *list) mix(address);
+    return mix.result();
+  }
+  // A long list takes the room of several.
+  std::size_t room() const { return 1 + problem.listed.d.size() / 32; }
+};
 // The plan for a call, and its kernel.
 struct Choice : plan::GemmChoice {
   Kernel kernel;
@@ -73,81 +68,26 @@ struct PreparedCall {
   GemmResult result;
 };
 
-// A table of what is known already. The oldest goes where it grows too long; a long list takes the room of several.
-template <class Value>
-class Known {
- public:
-  std::shared_ptr<const Value> find(const CallKey& key) {
-    const std::lock_guard lock(mutex_);
-    const auto found = values_.find(key);
-    return found == values_.end() ? nullptr : found->second;
-  }
-  void add(const CallKey& key, std::shared_ptr<const Value> value) {
-    const std::lock_guard lock(mutex_);
-    const auto [place, added] = values_.emplace(key, std::move(value));
-    if (!added) return;
-    oldest_.push_back(&place->first);
-    room_ += room_of(key);
-    while (room_ > most && oldest_.size() > 1) {
-      room_ -= room_of(*oldest_.front());
-      values_.erase(values_.find(*oldest_.front()));
-      oldest_.pop_front();
-    }
-  }
-
- private:
-  static constexpr std::size_t most = 2048;
-  static std::size_t room_of(const CallKey& key) { return 1 + key.problem.listed.d.size() / 32; }
-  std::mutex mutex_;
-  std::unordered_map<CallKey, std::shared_ptr<const Value>, HashCall> values_;
-  std::deque<const CallKey*> oldest_;  // first
-  std::size_t room_ = 0;
+struct GemmState {
+  ops::Kernels kernels;
+  ops::Known<CallKey, Choice> choices;  // by CallKey::anywhere()
+  ops::Known<CallKey, PreparedCall> calls;
 };
 
-// What a device keeps between calls; mutexes guard the tables, never a compilation. It lives as long as the process:
-// kernels keep their device open.
-struct DeviceState {
-  std::mutex mutex;
-  std::map<std::string, Kernel> kernels;  // by the plan's C++ expression and the caller's activation
-  Known<Choice> choices;                  // by CallKey::anywhere()
-  Known<PreparedCall> calls;
-};
-
-DeviceState& state_of(const Device& device) {
-  static std::mutex mutex;
-  static auto& states = *new std::map<const void*, std::unique_ptr<DeviceState>>;  // never destroyed: no order at exit
-  const std::lock_guard lock(mutex);
-  auto& state = states[&device.backend()];
-  if (!state) state = std::make_unique<DeviceState>();
-  return *state;
-}
-
-// Compiled once; two threads that need it at the same moment compile once too, and load it twice.
-Kernel kernel_of(const Device& device, DeviceState& state, const GemmPlan& plan, const std::string& activation) {
-  const ops::GemmSource source = ops::gemm_source(plan, activation);
-  const std::string name = source.expression + activation;
-  {
-    const std::lock_guard lock(state.mutex);
-    if (const auto found = state.kernels.find(name); found != state.kernels.end()) return found->second;
-  }
-  const bool chip = device.info().kind == DeviceKind::cuda;
-  jit::Program program;
+Kernel kernel_of(const Device& device, GemmState& state, const GemmPlan& plan, const std::string& activation) {
   try {
-    program = ops::compile_gemm(source, device.info().arch, chip ? ops::Target::chip : ops::Target::virtual_gpu);
+    return state.kernels.get(device, ops::gemm_source(plan, activation));
   } catch (const Error& error) {
     if (activation.empty()) throw;
     throw Error(error.code(), fmt::format("gemm refused: the kernel with the activation '{}' does not compile: {}",
                                           activation, error.what()));
   }
-  const Kernel loaded = Module::load(device, program, "gemm").kernel(source.expression);
-  const std::lock_guard lock(state.mutex);
-  return state.kernels.emplace(name, loaded).first->second;
 }
 
 plan::GemmShape shape_of(const GemmProblem& p) { return {p.m, p.n, p.k, p.batch}; }
 
 // The plan given, or the best that is known.
-std::shared_ptr<const Choice> choose(const Device& device, DeviceState& state, const CallKey& key) {
+std::shared_ptr<const Choice> choose(const Device& device, GemmState& state, const CallKey& key) {
   const DeviceInfo& info = device.info();
   const plan::ChipRates rates = plan::rates_of(info);
   plan::GemmChoice choice;
@@ -163,7 +103,7 @@ std::shared_ptr<const Choice> choose(const Device& device, DeviceState& state, c
           fmt::format("gemm refused: the plan given takes {} bytes of shared memory and a block of {} has {}; take "
                       "fewer stages or a smaller tile",
                       given.shared_bytes(), info.id, info.shared_bytes_per_block));
-    choice.estimate = plan::estimate(given, shape_of(key.problem), rates);
+    choice.plan = given;
   } else {
     const auto own = plan::choose(key.problem.kind, shape_of(key.problem), rates, info.name);
     if (!own)
@@ -175,17 +115,17 @@ std::shared_ptr<const Choice> choose(const Device& device, DeviceState& state, c
                       info.shared_bytes_per_multiprocessor));
     choice = *own;
   }
-  if (choice.estimate.tiles > plan::most_tiles)
+  if (const auto tiles = plan::schedule_of(choice.plan, shape_of(key.problem), rates).tiles; tiles > plan::most_tiles)
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("gemm refused: the plan given cuts the product into {} tiles, and they are counted up to {}; take "
                     "larger tiles",
-                    choice.estimate.tiles, plan::most_tiles));
-  const Kernel kernel = kernel_of(device, state, choice.estimate.plan, key.problem.expression);
+                    tiles, plan::most_tiles));
+  const Kernel kernel = kernel_of(device, state, choice.plan, key.problem.expression);
   return std::make_shared<Choice>(Choice{choice, kernel});
 }
 
-std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& state, const CallKey& key) {
+std::shared_ptr<const PreparedCall> prepare(const Device& device, GemmState& state, const CallKey& key) {
   const CallKey anywhere = key.anywhere();
   std::shared_ptr<const Choice> choice = state.choices.find(anywhere);
   if (!choice) {
@@ -193,9 +133,9 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, DeviceState& s
     state.choices.add(anywhere, choice);
   }
   auto call = std::make_shared<PreparedCall>(
-      PreparedCall{choice->kernel, ops::prepare_launches(device, key.problem, choice->estimate), {}});
+      PreparedCall{choice->kernel, ops::prepare_launches(device, key.problem, choice->plan), {}});
   const PreparedLaunch& first = call->launches.front();
-  call->result = {choice->estimate.plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
+  call->result = {choice->plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
   return call;
 }
 
@@ -237,7 +177,7 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
     clear_amax();
     return {};
   }
-  DeviceState& state = state_of(device);
+  GemmState& state = ops::state_of<GemmState>(device);
   std::shared_ptr<const PreparedCall> call = state.calls.find(key);
   if (!call) {
     ops::check_overlaps(request);

@@ -49,7 +49,7 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
 
 TensorMap map_strip(const Device& device, const GemmProblem& p, const Matrix& d, std::int64_t batch,
                     const GemmPlan& plan, int columns) {
-  if (plan.kind.store_by_threads() || !plan.wgmma()) return {};
+  if (!plan.stores_by_engine()) return {};
   if (plan.kind.d_columns) return map_lines(device, "d", p.kind.d, d, d.column_stride, p.n, p.m, batch, columns, 64);
   return map_lines(device, "d", p.kind.d, d, d.row_stride, p.m, p.n, batch, 64, columns);
 }
@@ -97,9 +97,8 @@ std::size_t products_of_launch(const GemmProblem& p, std::size_t begin) {
   return products;
 }
 
-PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const plan::GemmEstimate& choice,
-                              std::size_t begin, std::size_t products) {
-  const GemmPlan& plan = choice.plan;
+PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const GemmPlan& plan,
+                              const WorkSchedule& work, std::size_t begin, std::size_t products) {
   std::unique_ptr<MatrixNumbers> numbers = p.kind.listed ? std::make_unique<MatrixNumbers>() : nullptr;
   const std::int64_t otherwise = p.kind.listed ? 1 : p.batch;
   const auto matrices = [&](const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed,
@@ -119,7 +118,7 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
   const auto once = [&](unsigned tiles, const Matrix& m) {
     return tiles == 1 && (p.batch == 1 || (m.matrix_stride != 0 && !p.kind.listed));
   };
-  const bool a_streams = once(choice.work.tiles.columns, p.a), b_streams = once(choice.work.tiles.rows, p.b);
+  const bool a_streams = once(work.tiles.columns, p.a), b_streams = once(work.tiles.rows, p.b);
   constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000,
                           unchanged = 0x1000000000000000;
   const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
@@ -152,30 +151,29 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                                 .a_ahead = a_streams ? ahead : 0,
                                 .b_ahead = b_streams ? ahead : 0,
                                 .partials = 0,
-                                .work = choice.work};
+                                .work = work};
 
-  const unsigned blocks = choice.work.clusters * static_cast<unsigned>(plan.cluster_size());
+  const unsigned blocks = work.clusters * static_cast<unsigned>(plan.cluster_size());
   const LaunchConfig config{.grid = {blocks},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .cluster = {static_cast<std::uint32_t>(plan.cluster_size())},
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
-                            .programmatic_dependent = plan.wgmma()};
-  const bool shares = plan.split && choice.work.shared_tiles > 0;
+                            .programmatic_dependent = plan.facts().copy_engine};
+  const bool shares = plan.split && work.shared_tiles > 0;
   return {config, arguments, std::move(numbers), shares ? std::size_t(blocks) * plan.partial_bytes() : 0};
 }
 
 }  // namespace
 
-std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem,
-                                             const plan::GemmEstimate& choice) {
-  const GemmProblem p = choice.plan.exchange ? problem.transposed() : problem;
+std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem, const GemmPlan& plan) {
+  const GemmProblem p = plan.exchange ? problem.transposed() : problem;
   const auto batch = static_cast<std::size_t>(p.batch);
   std::vector<PreparedLaunch> launches;
   for (std::size_t begin = 0, products = 0; begin < batch; begin += products) {
     products = products_of_launch(p, begin);
     const plan::GemmShape shape{problem.m, problem.n, problem.k, static_cast<std::int64_t>(products)};
-    const auto part = products == batch ? choice : plan::estimate(choice.plan, shape, plan::rates_of(device.info()));
-    launches.push_back(prepare_launch(device, p, part, begin, products));
+    const plan::GemmSchedule schedule = plan::schedule_of(plan, shape, plan::rates_of(device.info()));
+    launches.push_back(prepare_launch(device, p, plan, schedule.work, begin, products));
   }
   return launches;
 }

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "ops/gemm_problem.hpp"
-#include "plan/gemm_ranking.hpp"
+#include "plan/gemm_schedule.hpp"
+#include "warpmill/gemm/arguments.h"
 #include "warpmill/module.hpp"
 
 namespace wm::ops {
@@ -18,7 +19,6 @@ struct PreparedLaunch {
 };
 
 // One launch, or for a long list several; alpha, beta and the workspace are left to the call.
-std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem,
-                                             const plan::GemmEstimate& choice);
+std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem, const GemmPlan& plan);
 
 }  // namespace wm::ops

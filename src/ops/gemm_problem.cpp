@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ops/expression.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::ops {
@@ -203,6 +204,9 @@ void add_epilogue(GemmProblem& p, const GemmRequest& request, const Stream& stre
   facts.activation = e.activation;
   if ((e.activation == Activation::expression) != !e.expression.empty())
     refuse("an expression and Activation::expression go together");
+  if (facts.activation == Activation::expression)
+    if (const auto problem = expression_problem(e.expression); !problem.empty())
+      refuse(fmt::format("the activation '{}' is no expression of x: {}", e.expression, problem));
   p.expression = e.expression;
   if (d.dtype == DType::i32 && !facts.none())
     refuse(

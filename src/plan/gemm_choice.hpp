@@ -7,7 +7,7 @@
 namespace wm::plan {
 
 struct GemmChoice {
-  GemmEstimate estimate;
+  GemmPlan plan;
   bool tuned = false;
 };
 

@@ -43,7 +43,7 @@ std::string text_of(const GemmPlan& p) {
   if (p.cluster.k > 1) text += fmt::format("x{}", p.cluster.k);
   if (p.multiply_groups != 2) text += fmt::format(" g{}", p.multiply_groups);
   if (p.pipelining == Pipelining::pingpong) text += " pingpong";
-  if (p.pipelining == Pipelining::multistage) text += p.wgmma() ? " multistage" : " mma";
+  if (p.pipelining == Pipelining::multistage) text += p.instruction == TensorInstruction::mma ? " mma" : " multistage";
   if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
   if (p.exchange) text += " exchange";
   if (p.band > 0) text += fmt::format(" b{}", p.band);
@@ -97,7 +97,7 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("the plan '{}' has no tile; write it like '128x256 s4 c2x1'", whole));
   plan.kind = plan.exchange ? kind.transposed() : kind;
-  if (!plan.wgmma()) plan.kind = plan.kind.without_tma();
+  if (!plan.facts().copy_engine) plan.kind = plan.kind.without_tma();
   return plan.stages == 0 ? plan.with_most_stages() : plan;
 }
 

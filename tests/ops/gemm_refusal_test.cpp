@@ -1,4 +1,6 @@
 // What the GEMM call refuses: in words, and before anything is launched.
+#include <limits>
+
 #include "ops/gemm_fixture.hpp"
 #include "warpmill/error.hpp"
 
@@ -82,6 +84,12 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
          [&](R& r) { r.epilogue.activation = Activation::expression, r.epilogue.expression = "x +* 2"; });
   // Plans.
   expect("shared memory", [&](R& r) { r.plan = GemmPlan{.tile = {128, 256}, .stages = 9}; });
+  for (const int stages : {1, 0, -1, std::numeric_limits<int>::min()})
+    expect("a ring needs 2 stages", [&](R& r) { r.plan = GemmPlan{.stages = stages}; });
+  expect("at most 64 stages", [&](R& r) { r.plan = GemmPlan{.stages = std::numeric_limits<int>::max()}; });
+  expect("the activation 'x; } int z() { return 1' is no expression of x: it ends with a semicolon", [&](R& r) {
+    r.epilogue.activation = Activation::expression, r.epilogue.expression = "x; } int z() { return 1";
+  });
   expect("only the copy engine brings data to a whole cluster", [&](R& r) {
     r.a = a.view(bf16, {64, 64}, {65, 1}), r.plan = GemmPlan{};
   });

@@ -115,6 +115,21 @@ TEST_F(Gemm, MultipliesALongListOfMatrices) {
   EXPECT_EQ(d.download<float>(), std::vector<float>(ones.size(), float(size)));
 }
 
+TEST_F(Gemm, TellsOfANanInTheLargestMagnitude) {
+  constexpr std::int64_t size = 64;
+  std::vector<float> values(size * size, 1.f);
+  values[7 * size + 3] = std::nanf("");
+  const Buffer a = Buffer::of<float>(device, values),
+               b = Buffer::of<float>(device, std::vector<float>(size * size, 1.f)),
+               d(device, size * size * sizeof(float)), amax(device, sizeof(float));
+  GemmRequest request{
+      .a = a.view<float>({size, size}), .b = b.view<float>({size, size}), .d = d.view<float>({size, size})};
+  request.epilogue.amax = amax.view<float>({1});
+  gemm(stream, request);
+  stream.synchronize();
+  EXPECT_TRUE(std::isnan(amax.download<float>()[0]));
+}
+
 // Further apart than numbers of 31 bits reach in steps of an element.
 TEST_F(Gemm, MultipliesMatricesThatLieFarApart) {
   constexpr std::int64_t size = 32;

@@ -59,8 +59,8 @@ TEST(GemmOnChip, FirstUseTakesUnder800MillisecondsAndUnder20FromTheCache) {
   const GemmPlan plan{.stages = 3};  // a large one, that no other test has compiled in this process
   EXPECT_LT(milliseconds([&] { gemm(stream, problem.request(plan)); }), 800) << "plan, NVRTC, load";
   const auto from_cache = [&] {
-    const ops::GemmSource source = ops::gemm_source(plan);
-    const auto program = ops::compile_gemm(source, device.info().arch, ops::Target::chip);
+    const ops::KernelSource source = ops::gemm_source(plan);
+    const auto program = ops::compile(source, device.info().arch, ops::Target::chip);
     EXPECT_TRUE(program.from_cache);
     Module::load(device, program).kernel(source.expression);
   };

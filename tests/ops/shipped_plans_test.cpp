@@ -27,7 +27,7 @@ void expect_clean(std::vector<GemmPlan> plans, std::string_view arch = "sm_90a")
     for (std::size_t i; (i = next++) < plans.size();) try {
         const bool own = plans[i].kind.epilogue.activation == Activation::expression;
         const auto source = ops::gemm_source(plans[i], own ? "x * sigmoid(1.702f * x)" : "");
-        const jit::Program program = ops::compile_gemm(source, Architecture::parse(arch), ops::Target::chip);
+        const jit::Program program = ops::compile(source, Architecture::parse(arch), ops::Target::chip);
         for (const std::string& words : program.lost_speed) failures[i] += words + '\n';
         if (program.resources.size() != 1) failures[i] = "the compiler said nothing of the kernel's resources";
       } catch (const Error& error) {

@@ -68,8 +68,8 @@ TEST(GemmRanking, EveryClusterOfASplitPlanHasWork) {
         for (const char* text :
              {"128x128 split", "64x16 g1 split exchange", "128x256 c2x1 split", "128x64 c2x2 split"}) {
           const auto e = estimate(plan_from_text(text), {m, 700, k}, {.multiprocessors = multiprocessors});
-          EXPECT_TRUE(e.work.shared_tiles == 0 || e.work.run >= 1) << text << " " << m << " " << k;
-          EXPECT_LE(e.work.clusters * e.plan.cluster_size(), unsigned(multiprocessors));
+          EXPECT_TRUE(e.schedule.work.shared_tiles == 0 || e.schedule.work.run >= 1) << text << " " << m << " " << k;
+          EXPECT_LE(e.schedule.work.clusters * e.plan.cluster_size(), unsigned(multiprocessors));
         }
 }
 
@@ -78,12 +78,12 @@ TEST(GemmRanking, IsOrderedAndCountsWaves) {
   ASSERT_EQ(ranking.size(), candidate_plans({}).size());
   for (std::size_t i = 1; i < ranking.size(); ++i) EXPECT_LE(ranking[i - 1].seconds, ranking[i].seconds);
   const auto e = estimate({.tile = {128, 256}, .cluster = {2, 1}}, {4096, 4096, 4096}, {});
-  EXPECT_EQ(e.tiles, 16 * 16);
-  EXPECT_EQ(e.work.clusters, 66);
+  EXPECT_EQ(e.schedule.tiles, 16 * 16);
+  EXPECT_EQ(e.schedule.work.clusters, 66);
   EXPECT_EQ(e.waves, 4);
 }
 
 TEST(GemmRanking, PrefersSmallTilesWhereLargeOnesWouldLeaveTheChipIdle) {
   const auto best = rank({}, {1024, 1024, 1024}, {}).front();
-  EXPECT_GE(best.tiles * best.plan.cluster_size(), 64);
+  EXPECT_GE(best.schedule.tiles * best.plan.cluster_size(), 64);
 }

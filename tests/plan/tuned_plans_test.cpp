@@ -128,11 +128,11 @@ TEST(GemmChoice, TakesTheTableThenTheModel) {
   const TunedPlans plans = read(entry(4096, "128x32 s4 c1x1 b3"));
   const GemmChoice tuned = *choose({}, shape, rates, "Chip", plans);
   EXPECT_TRUE(tuned.tuned);
-  EXPECT_EQ(text_of(tuned.estimate.plan), "128x32 s4 c1x1 b3");
-  EXPECT_EQ(tuned.estimate.work.tiles.band, 3u);
+  EXPECT_EQ(text_of(tuned.plan), "128x32 s4 c1x1 b3");
+  EXPECT_EQ(schedule_of(tuned.plan, shape, rates).work.tiles.band, 3u);
   const auto by_model = [&](const GemmKind& kind, const GemmShape& asked, const TunedPlans& from) {
     const GemmChoice choice = *choose(kind, asked, rates, "Chip", from);
-    EXPECT_EQ(choice.estimate.plan, rank(kind, asked, rates).front().plan);
+    EXPECT_EQ(choice.plan, rank(kind, asked, rates).front().plan);
     return !choice.tuned;
   };
   EXPECT_TRUE(by_model({}, shape, {}));

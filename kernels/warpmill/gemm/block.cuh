@@ -21,15 +21,17 @@ inline constexpr Major a_major = plan.a_spans() ? Major::mn : Major::k;
 template <GemmPlan plan>
 inline constexpr Major b_major = plan.b_spans() ? Major::mn : Major::k;
 
+// The named barriers of a block.
+enum class GemmBarrier : u32 { block, writer, turn = writer + 3 };  // one for each multiply group from the last two on
+
+// Shared memory of a block, in this order.
 template <GemmPlan plan>
 struct GemmShared {
-  using A = Element<plan.kind.a>;
-  using B = Element<plan.kind.b>;
-  using ATile = OperandTile<A, a_major<plan>, plan.tile.m>;
-  using BTile = OperandTile<B, b_major<plan>, plan.tile.n>;
+  using ATile = OperandTile<Element<plan.kind.a>, a_major<plan>, plan.tile.m>;  // (tile.m, tile_k)
+  using BTile = OperandTile<Element<plan.kind.b>, b_major<plan>, plan.tile.n>;  // (tile.n, tile_k)
   ATile a[plan.stages];
   BTile b[plan.stages];
-  typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // the same for every function
+  typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // strips; the same for every function
   SharedOfClusterSums<plan> cluster_sums;
   RingBarriers<plan.stages> ring;
 };
@@ -60,29 +62,37 @@ struct GemmPlace {
     return {(tile.row * plan.cluster.m + row) * plan.tile.m, (tile.column * plan.cluster.n + column) * plan.tile.n,
             tile.matrix};
   }
-  // The blocks that use the same A (our row of the cluster) and the same B (our column), a bit a rank.
+  // The blocks that use the same A (our row of the cluster) and the same B (our column), a bit for each rank.
   WM_DEVICE Sharing sharing_a() const { return {column, u16(((1u << plan.cluster.n) - 1) << (row * plan.cluster.n))}; }
   WM_DEVICE Sharing sharing_b() const {
     u32 blocks = 0;
     for (int i = 0; i < plan.cluster.m; ++i) blocks |= 1u << (i * plan.cluster.n);
     return {row, u16(blocks << column)};
   }
+  // Those whose copies fill our stages, and whose stages our copies fill.
+  WM_DEVICE u32 sharing() const { return sharing_a().blocks | sharing_b().blocks; }
 };
 
-// Who brings the data, and how many arrivals free a stage: one from each reader (a multiply group, or with mma a warp)
-// in every block that our copies reach.
+// Who brings the data.
 template <GemmPlan plan>
 using GemmCourier =
     Select<plan.kind.by_tma(), TmaCourier<plan.copied_bytes()>,
            Select<plan.kind.a_producer == Producer::elements || plan.kind.b_producer == Producer::elements,
                   StoreCourier<plan.producer_threads()>, CopyCourier<plan.producer_threads()>>>;
+// Who reads it: every multiply group, or of groups that take turns one; with mma, each of their warps.
 template <GemmPlan plan>
-inline constexpr u32 stage_readers =
-    !plan.wgmma()
-        ? plan.threads() / 32
-        : (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) * (plan.cluster.m + plan.cluster.n - 1);
+inline constexpr Readers stage_readers{.groups = (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) *
+                                                 u32(plan.group_threads) / plan.facts().reader_threads,
+                                       .threads = u32(plan.facts().reader_threads),
+                                       .blocks = u32(plan.cluster.m + plan.cluster.n - 1),
+                                       .cluster = u32(plan.cluster_size())};
 template <GemmPlan plan>
-using GemmRing = Ring<plan.stages, GemmCourier<plan>, stage_readers<plan>>;
+using GemmRing = Ring<"ab", plan.stages, GemmCourier<plan>, stage_readers<plan>>;
+
+template <GemmPlan plan>
+WM_DEVICE GemmRing<plan> ring_of(GemmShared<plan>& shared, const GemmPlace<plan>& place) {
+  return GemmRing<plan>(shared.ring, place.sharing());
+}
 
 // One stage of A and B: by the copy engine, which one thread asks, or by all threads that produce.
 template <GemmPlan plan>
@@ -91,12 +101,14 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
   auto& a = shared.a[stage.index];
   auto& b = shared.b[stage.index];
   const u32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
+  const u32 k = step * plan.tile_k();
   if constexpr (plan.kind.by_tma()) {
-    a.template load<plan.cluster.n>(args.a, corner.m, step, a_matrix, stage.full, place.sharing_a(), {args.a_policy});
-    b.template load<plan.cluster.m>(args.b, corner.n, step, b_matrix, stage.full, place.sharing_b(), {args.b_policy});
+    a.template load<plan.cluster.n>(args.a, corner.m, k, {i32(a_matrix)}, stage.full, {args.a_policy},
+                                    place.sharing_a());
+    b.template load<plan.cluster.m>(args.b, corner.n, k, {i32(b_matrix)}, stage.full, {args.b_policy},
+                                    place.sharing_b());
   } else {
     constexpr u32 threads = plan.producer_threads();
-    const u32 k = step * plan.tile_k();
     produce<plan.kind.a_producer, plan.kind.a_major, threads>(a, args.a_at, a_matrix, corner.m, args.m, k, args.k);
     produce<plan.kind.b_producer, plan.kind.b_major, threads>(b, args.b_at, b_matrix, corner.n, args.n, k, args.k);
   }
@@ -113,27 +125,25 @@ WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPl
   Piece piece{};
   if (ahead == 0 || !walk.next(piece)) return;
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
-  const u32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
+  const i32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
   for (u32 i = 0; i < min(piece.steps, ahead); ++i) {
-    const u32 step = piece.first_step + i;
+    const u32 k = (piece.first_step + i) * plan.tile_k();
     if (i < args.a_ahead)
-      Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, step, a_matrix, place.sharing_a());
+      Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, k, {a_matrix}, place.sharing_a());
     if (i < args.b_ahead)
-      Shared::BTile::template prefetch<plan.cluster.m>(args.b, corner.n, step, b_matrix, place.sharing_b());
+      Shared::BTile::template prefetch<plan.cluster.m>(args.b, corner.n, k, {b_matrix}, place.sharing_b());
   }
 }
 
-// A multiply group's sums: a fragment for each 64 of its rows.
+// A multiply group's sums: a slab for each 64 of its rows.
 template <GemmPlan plan>
 struct GemmSums {
-  static constexpr int blocks = plan.group_rows() / 64;
-  Fragment<plan.tile.n, Sum<plan>> block[blocks];
+  static constexpr int slabs = plan.group_rows() / 64;
+  Fragment<plan.tile.n, Sum<plan>> slab[slabs];
 
   WM_DEVICE void clear() {
 #pragma unroll
-    for (int i = 0; i < blocks; ++i)
-#pragma unroll
-      for (int j = 0; j < Fragment<plan.tile.n>::count; ++j) block[i].value[j] = 0;
+    for (auto& fragment : slab) fragment.clear();
   }
 };
 
@@ -150,14 +160,14 @@ WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const Argu
   }
   const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
   f32 amax = 0.f;
-  const auto write = [&](int block) {
-    const Corner here{corner.m + first_row + block * 64, corner.n, corner.matrix};
-    writer.write(sums.block[block], args, here, amax);
+  const auto write = [&](int slab) {
+    const Corner here{corner.m + first_row + slab * 64, corner.n, corner.matrix};
+    writer.write(sums.slab[slab], args, here, amax);
   };
   // No loop: the compiler does not always unroll one here, and then the sums lie in local memory.
-  static_assert(GemmSums<plan>::blocks <= 2, "a group has 64 or 128 rows");
+  static_assert(GemmSums<plan>::slabs <= 2, "a group has 64 or 128 rows");
   write(0);
-  if constexpr (GemmSums<plan>::blocks == 2) write(1);
+  if constexpr (GemmSums<plan>::slabs == 2) write(1);
   if constexpr (plan.kind.epilogue.amax) collect_amax(amax, args.amax);
 }
 

@@ -26,8 +26,8 @@ struct ClusterSumsShared {
 
   // By one thread of the block, before a fence::mbarrier_init and the barrier that lets the others go.
   WM_DEVICE void init() {
-    WM_NAME_SHARED("there", there, 8, plan.multiply_groups);
-    WM_NAME_SHARED("taken", taken, 8, plan.multiply_groups);
+    name_shared<"there">(there);
+    name_shared<"taken">(taken);
     for (int group = 0; group < plan.multiply_groups; ++group) {
       mbarrier::init(&there[group], 1);
       mbarrier::init(&taken[group], warpgroup_threads / 32);
@@ -58,7 +58,7 @@ class ClusterSums {
 
  private:
   static WM_DEVICE ClusterAddress in_block(u32 rank, SharedAddress place) { return cluster::map(place, rank); }
-  static constexpr int quads_of_block = Fragment<plan.tile.n>::count / 4;  // 64 rows
+  static constexpr int quads_per_slab = Fragment<plan.tile.n>::count / 4;  // 64 rows
 
   WM_DEVICE void send(const Sums& sums) const {
     // The sums of the tile before have been read.
@@ -66,7 +66,7 @@ class ClusterSums {
     const ClusterAddress there = in_block(0, &shared_.there[group_]);
 #pragma unroll
     for (int i = 0; i < Shared::quads; ++i) {
-      const auto* const value = sums.block[i / quads_of_block].value + i % quads_of_block * 4;
+      const auto* const value = sums.slab[i / quads_per_slab].value + i % quads_per_slab * 4;
       cluster::store_async(in_block(0, &shared_.of_part[part_ - 1][group_][i][thread_of_warpgroup()]),
                            Quad<Sum<plan>>{value[0], value[1], value[2], value[3]}, there);
     }
@@ -82,7 +82,7 @@ class ClusterSums {
 #pragma unroll
       for (int i = 0; i < Shared::quads; ++i) {
         const Quad<Sum<plan>> other = shared_.of_part[part][group_][i][thread];
-        auto* const value = sums.block[i / quads_of_block].value + i % quads_of_block * 4;
+        auto* const value = sums.slab[i / quads_per_slab].value + i % quads_per_slab * 4;
         value[0] += other.x, value[1] += other.y, value[2] += other.z, value[3] += other.w;
       }
     barrier::sync_warp();

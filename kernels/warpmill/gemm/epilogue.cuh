@@ -1,14 +1,11 @@
 // From a multiply group's sums to D: what the plan's EpilogueFacts ask for, rounding, and the way out.
 #pragma once
 
+#include "warpmill/gemm/arguments.h"
 #include "warpmill/gemm/plan.h"
-#include "warpmill/pipeline/roles.cuh"
-#include "warpmill/ptx/barrier.cuh"
-#include "warpmill/ptx/bulk.cuh"
-#include "warpmill/ptx/fence.cuh"
-#include "warpmill/ptx/tma.cuh"
 #include "warpmill/tile/fragment.cuh"
 #include "warpmill/tile/shared_tile.cuh"
+#include "warpmill/tile/strip_writer.cuh"
 
 namespace wm {
 
@@ -26,6 +23,13 @@ using ArgumentsOf = Select<plan.kind.listed, ListedGemmArguments, GemmArguments>
 struct Corner {
   u32 m, n, matrix;  // the matrix's number in the batch
 };
+
+// max.NaN.f32: a NaN stays.
+WM_DEVICE f32 larger_or_nan(f32 a, f32 b) {
+  f32 larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
 
 template <class T>
 WM_DEVICE const T* elements_at(u64 address) {
@@ -85,7 +89,7 @@ WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, S
           if constexpr (facts.row_bias) x += row_term[half];
           if constexpr (facts.column_bias) x += column_term;
           x = Function::of(x);
-          if constexpr (facts.amax) amax = inside ? fmaxf(amax, fabsf(x)) : amax;
+          if constexpr (facts.amax) amax = inside ? larger_or_nan(amax, fabsf(x)) : amax;
           if constexpr (facts.d_scale) x *= d_scale;
           out.value[i] = x;
         }
@@ -95,7 +99,7 @@ WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, S
   return out;
 }
 
-// One value for all blocks: magnitudes are not negative, so their bits compare like numbers.
+// One value for all blocks: magnitudes are not negative, so their bits compare like numbers, and NaN above all.
 WM_DEVICE void collect_amax(f32 amax, u64 address) {
   const u32 most = __reduce_max_sync(0xffffffffu, __float_as_uint(amax));
   if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<u32*>(address), most);
@@ -109,11 +113,12 @@ using Strip = SharedTile<Element<plan.kind.d>, plan.kind.d_columns ? plan.strip_
 // A multiply group's way out: strips in shared memory that the copy engine stores while the next are made, or where
 // there is none, the group's threads, 16 bytes at a time.
 template <GemmPlan plan, class Function>
-class StripWriter {
+class StripsToD {
  public:
-  using Shared = Strip<plan>[plan.out_buffers()];
-  WM_DEVICE StripWriter(Shared& strips, u32 group)
-      : strips_(strips), barrier_(u32(NamedBarrier::first_multiply_group) + group) {}
+  using Strips =
+      StripWriter<Strip<plan>, plan.out_buffers(), plan.facts().copy_engine ? StripStore::engine : StripStore::threads>;
+  using Shared = typename Strips::Shared;
+  WM_DEVICE StripsToD(Shared& strips, u32 barrier) : strips_(strips, barrier) {}
 
   WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
                        f32& amax) {
@@ -122,47 +127,30 @@ class StripWriter {
     for (int i = 0; i + 1 < plan.strips(); ++i) write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
     write_strip<plan.last_strip_columns()>(sums, (plan.strips() - 1) * columns, args.d_last, args, corner, amax);
   }
-  // Shared memory lives until its last store has read it.
-  WM_DEVICE void end() const {
-    if constexpr (plan.wgmma()) bulk::wait_group_read<0>();
-  }
+  WM_DEVICE void end() const { strips_.end(); }
 
  private:
-  // Into shared memory, swizzled, then out.
   template <int columns>
   WM_DEVICE void write_strip(const Fragment<plan.tile.n, Sum<plan>>& sums, int first, const TensorMap& map,
                              const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
     corner.n += first;
     if (corner.m >= args.m || corner.n >= args.n) return;
-    auto& strip = strips_[buffer_];
-    buffer_ = (buffer_ + 1) % plan.out_buffers();
-    // The store that last used this buffer has read it: only its issuer can know.
-    if constexpr (plan.wgmma())
-      if (issuer()) bulk::wait_group_read<plan.out_buffers() - 1>();
-    barrier::sync(barrier_, warpgroup_threads);
+    auto& strip = strips_.begin();
     const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
     if constexpr (plan.kind.d_columns)
       store_columns(strip, values);
     else
       store_rows(strip, values);
-    if constexpr (plan.wgmma()) fence::proxy_async_shared();
-    barrier::sync(barrier_, warpgroup_threads);
-    if constexpr (plan.wgmma())
-      send(strip, map, corner, args.d_matrix(corner.matrix));
-    else
+    strips_.filled();
+    if constexpr (plan.facts().copy_engine) {
+      const i32 m = corner.m, n = corner.n, matrix = args.d_matrix(corner.matrix);
+      if constexpr (plan.kind.d_columns)
+        strips_.send(strip, map, {m, n, matrix});
+      else
+        strips_.send(strip, map, {n, m, matrix});
+    } else {
       copy<columns>(strip, args, corner);
-  }
-  static WM_DEVICE bool issuer() { return thread_of_warpgroup() == 0; }
-
-  // One store by the copy engine.
-  WM_DEVICE void send(Strip<plan>& strip, const TensorMap& map, Corner corner, i32 matrix) {
-    if (!issuer()) return;
-    const i32 m = corner.m, n = corner.n;
-    if constexpr (plan.kind.d_columns)
-      tma::store(map, {m, n, matrix}, strip.from_row(0));
-    else
-      tma::store(map, {n, m, matrix}, strip.from_row(0));
-    bulk::commit_group();
+    }
   }
   // Chunks of 16 bytes, those of a line side by side. D's lines are whole chunks (GemmKind::d_scattered).
   template <int columns>
@@ -183,19 +171,17 @@ class StripWriter {
     }
   }
 
-  Shared& strips_;
-  u32 barrier_;
-  u32 buffer_ = 0;
+  Strips strips_;
 };
 
 // Straight from the registers, each element by itself: for a D that the copy engine cannot address, or whose rows end
 // inside 16 bytes, which it would overwrite.
 struct NoStrips {};
 template <GemmPlan plan, class Function>
-class ElementWriter {
+class ElementsToD {
  public:
   using Shared = NoStrips;
-  WM_DEVICE ElementWriter(Shared&, u32) {}
+  WM_DEVICE ElementsToD(Shared&, u32) {}
   WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
                        f32& amax) {
     using Out = Element<plan.kind.d>;
@@ -218,6 +204,6 @@ class ElementWriter {
 };
 
 template <GemmPlan plan, class Function>
-using Writer = Select<plan.kind.store_by_threads(), ElementWriter<plan, Function>, StripWriter<plan, Function>>;
+using Writer = Select<plan.kind.store_by_threads(), ElementsToD<plan, Function>, StripsToD<plan, Function>>;
 
 }  // namespace wm

@@ -23,11 +23,11 @@ class Partials {
   WM_DEVICE void leave(const Sums& sums, u32 run) const {
     marked::Two* const slot = slot_of(run);
 #pragma unroll
-    for (int block = 0; block < Sums::blocks; ++block)
+    for (int slab = 0; slab < Sums::slabs; ++slab)
 #pragma unroll
       for (int i = 0; i < count; i += 2) {
-        const auto& value = sums.block[block].value;
-        marked::store(slot + place(block, i), marked::with_marks(value[i], value[i + 1]));
+        const auto& value = sums.slab[slab].value;
+        marked::store(slot + place(slab, i), marked::with_marks(value[i], value[i + 1]));
       }
   }
 
@@ -51,12 +51,12 @@ class Partials {
     return reinterpret_cast<marked::Two*>(args_.partials) + slot * pairs + thread_of_warpgroup();
   }
   // A thread's pairs lie next to those of its neighbours.
-  static constexpr WM_DEVICE u32 place(int block, int i) { return (block * count + i) / 2 * warpgroup_threads; }
+  static constexpr WM_DEVICE u32 place(int slab, int i) { return (slab * count + i) / 2 * warpgroup_threads; }
 
   WM_DEVICE void add(Sums& sums, marked::Two* slot) const {
     constexpr int chunk = count < 32 ? count : count % 32 == 0 ? 32 : 8;  // values asked for at once
 #pragma unroll
-    for (int block = 0; block < Sums::blocks; ++block)
+    for (int slab = 0; slab < Sums::slabs; ++slab)
 #pragma unroll
       for (int first = 0; first < count; first += chunk) {
         marked::Two words[chunk / 2];
@@ -64,16 +64,16 @@ class Partials {
         do {
           there = true;
 #pragma unroll
-          for (int i = 0; i < chunk; i += 2) words[i / 2] = marked::load(slot + place(block, first + i));
+          for (int i = 0; i < chunk; i += 2) words[i / 2] = marked::load(slot + place(slab, first + i));
 #pragma unroll
           for (const auto& two : words) there &= two.there();
         } while (!__all_sync(0xffffffffu, there));  // the warp stays together
 #pragma unroll
         for (int i = 0; i < chunk; i += 2) {
-          auto& value = sums.block[block].value;
+          auto& value = sums.slab[slab].value;
           value[first + i] += marked::value_of<T>(words[i / 2].first);
           value[first + i + 1] += marked::value_of<T>(words[i / 2].second);
-          marked::store(slot + place(block, first + i), {0, 0});
+          marked::store(slot + place(slab, first + i), {0, 0});
         }
       }
   }

@@ -10,7 +10,11 @@ template <GemmPlan plan>
 class LoadAhead {
  public:
   WM_DEVICE LoadAhead(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place)
-      : args_(args), shared_(shared), place_(place), ring_(shared.ring), walk_(place.walk(args.work)) {}
+      : args_(args),
+        shared_(shared),
+        place_(place),
+        ring_(ring_of<plan>(shared, place)),
+        walk_(place.walk(args.work)) {}
 
   // The next stage of this block's pieces, once everybody has let go of what lies in it; nothing after the last.
   WM_DEVICE void next() {

@@ -1,133 +1,56 @@
-// A GEMM's kind (what is computed), its plan (how one kernel cuts the work) and the arithmetic that follows from both.
-// Plain C++, read by the host's planner, by `warpmill plan` and by the kernels themselves, so that all agree on every
-// byte.
+// A GEMM's plan: how one kernel cuts the work, and the arithmetic that follows. Plain C++, read by the host's planner,
+// by `warpmill plan` and by the kernels themselves, so that all agree on every byte.
 #pragma once
 
-#include "warpmill/pipeline/schedule.h"
-#include "warpmill/shared_types.h"
+#include "warpmill/gemm/kind.h"
 
 namespace wm {
 
 struct TileShape {
   int m, n;  // elements of D
+
+  template <class Shape, class Visit>
+  static constexpr void each_field(Shape& shape, Visit&& visit) {
+    visit("m", shape.m);
+    visit("n", shape.n);
+  }
   constexpr bool operator==(const TileShape&) const = default;
 };
 struct ClusterShape {
   int m, n;   // blocks
   int k = 1;  // blocks that share each tile along k
+
+  template <class Shape, class Visit>
+  static constexpr void each_field(Shape& shape, Visit&& visit) {
+    visit("m", shape.m);
+    visit("n", shape.n);
+    visit("k", shape.k);
+  }
   constexpr bool operator==(const ClusterShape&) const = default;
 };
 
-constexpr int element_bytes(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-    case DType::i8:
-    case DType::e4m3:
-    case DType::e5m2: return 1;
-    case DType::u16:
-    case DType::i16:
-    case DType::f16:
-    case DType::bf16: return 2;
-    case DType::u64:
-    case DType::i64:
-    case DType::f64: return 8;
-    default: return 4;
-  }
-}
-
-constexpr bool small_float(DType dtype) { return dtype == DType::e4m3 || dtype == DType::e5m2; }
-
-// Who brings the operands into shared memory.
-enum class Producer : unsigned char {
-  tma,       // the copy engine
-  copies16,  // threads, with cp.async of 16, 8 or 4 bytes: rows that do not start where the engine can read
-  copies8,
-  copies4,
-  elements,  // threads, element by element: odd rows of small types, and what must be transposed on the way
-};
-constexpr int copy_bytes(Producer producer) {
-  return producer == Producer::copies16 ? 16 : producer == Producer::copies8 ? 8 : 4;
-}
-
-// The function that D's elements go through last. `expression`: the caller's own.
-enum class Activation : unsigned char { none, relu, gelu_tanh, gelu_erf, silu, expression };
-
-// What happens to a sum on its way to D. The parts that are there are known when the kernel is compiled, their values
-// are arguments.
-struct EpilogueFacts {
-  bool alpha = false;         // a factor other than 1
-  bool residual = false;      // + beta C
-  bool row_scale = false;     // a factor for each row (or one for all)
-  bool column_scale = false;  // a factor for each column (or one for all)
-  bool row_bias = false;      // + a value for each row
-  bool column_bias = false;   // + a value for each column
-  bool amax = false;          // the largest magnitude, before D's own scale
-  bool d_scale = false;       // a last factor, before rounding
-  Activation activation = Activation::none;
-  DType c = DType::bf16;    // of the residual
-  DType bias = DType::f32;  // of both biases
-
-  constexpr bool operator==(const EpilogueFacts&) const = default;
-  constexpr EpilogueFacts transposed() const {
-    EpilogueFacts facts = *this;
-    facts.row_scale = column_scale, facts.column_scale = row_scale;
-    facts.row_bias = column_bias, facts.column_bias = row_bias;
-    return facts;
-  }
-  constexpr bool none() const { return *this == EpilogueFacts{.c = c, .bias = bias}; }
-};
-
-// What is computed. Everything here is part of what is compiled; m, n and k are not.
-struct GemmKind {
-  DType a = DType::bf16, b = DType::bf16, d = DType::bf16;
-  Major a_major = Major::k, b_major = Major::k;
-  bool d_columns = false;  // D's columns are contiguous instead of its rows
-  Producer a_producer = Producer::tma, b_producer = Producer::tma;
-  bool d_scattered = false;  // D is no place the copy engine can write
-  bool promote = false;      // 8-bit floats: add the tensor cores' sums of 128 products in full precision
-  bool listed = false;       // the matrices of a batch lie anywhere: ListedGemmArguments
-  EpilogueFacts epilogue{};
-
-  constexpr bool operator==(const GemmKind&) const = default;
-
-  constexpr int operand_bytes() const { return element_bytes(a); }
-  constexpr bool integer() const { return a == DType::i8; }
-  constexpr bool by_tma() const { return a_producer == Producer::tma && b_producer == Producer::tma; }
-  // Where the copy engine reads and writes, copies of 16 bytes do too.
-  constexpr GemmKind without_tma() const {
-    GemmKind kind = *this;
-    if (a_producer == Producer::tma) kind.a_producer = Producer::copies16;
-    if (b_producer == Producer::tma) kind.b_producer = Producer::copies16;
-    return kind;
-  }
-  // Columns leave whole in 16-bit types only.
-  constexpr bool store_by_threads() const { return d_scattered || (d_columns && element_bytes(d) != 2); }
-  // Registers of a thread that finishes sums; found by compiling the largest tiles with each part.
-  constexpr int finish_registers() const {
-    const EpilogueFacts& e = epilogue;
-    const bool function = e.activation != Activation::none && e.activation != Activation::relu;
-    const bool wide = element_bytes(d) == 1 && !e.none();  // twice as many values are made at a time
-    const int parts = 4 * (store_by_threads() || wide) + 3 * e.residual + e.row_scale + e.column_scale + e.row_bias +
-                      e.column_bias + function + (e.amax || e.d_scale);
-    return 8 * (parts < 8 ? parts : 8);
-  }
-  // The same product the other way round: D^T = B^T A^T.
-  constexpr GemmKind transposed() const {
-    GemmKind kind = *this;
-    kind.a = b, kind.b = a;
-    kind.a_major = b_major, kind.b_major = a_major;
-    kind.a_producer = b_producer, kind.b_producer = a_producer;
-    kind.d_columns = !d_columns;
-    kind.epilogue = epilogue.transposed();
-    return kind;
-  }
-};
-
-// The tensor cores' instruction, and with it what surrounds it.
+// The tensor cores' instruction, and with it what surrounds it (InstructionFacts).
 enum class TensorInstruction : unsigned char {
-  wgmma,  // sm_90a: a warpgroup's, on shared memory; with the copy engine, clusters and registers that move
-  mma,    // sm_80 and everything newer: a warp's, on registers; threads copy
+  wgmma,  // sm_90a
+  mma,    // sm_80 and everything newer
 };
+
+// What comes with an instruction, on the chips that it is for.
+struct InstructionFacts {
+  bool copy_engine;    // it may bring the operands, and it takes the results out; kernels may overlap at their ends
+  bool reads_shared;   // the operands, as they lie there; else threads bring them into registers
+  int reader_threads;  // that multiply together, and let go of a stage together
+  int shared_limit;    // bytes of shared memory that a block may have. A multiprocessor has 1024 more, and takes 1024
+                       // for each block
+  int least_spare;     // registers of a thread beside its sums: addresses, and operands that it holds
+};
+constexpr InstructionFacts facts_of(TensorInstruction instruction) {
+  switch (instruction) {
+    case TensorInstruction::wgmma: return {true, true, 128, 232448, 40};  // H200
+    case TensorInstruction::mma: return {false, false, 32, 166912, 100};  // A100
+  }
+  return {};
+}
 
 // Who loads and who multiplies.
 enum class Pipelining : unsigned char {
@@ -150,6 +73,25 @@ struct GemmPlan {
   bool exchange = false;  // A and B change places, so that a long n becomes the tile's rows
   int band = 0;           // tile rows walked together; 0: as many as make the least traffic
 
+  // The fields that are compiled, and those that are not: each once, in one of the two.
+  template <class Plan, class Visit>
+  static constexpr void each_field(Plan& plan, Visit&& visit) {
+    visit("kind", plan.kind);
+    visit("instruction", plan.instruction);
+    visit("pipelining", plan.pipelining);
+    visit("tile", plan.tile);
+    visit("stages", plan.stages);
+    visit("cluster", plan.cluster);
+    visit("multiply_groups", plan.multiply_groups);
+    visit("split", plan.split);
+  }
+  template <class Plan, class Visit>
+  static constexpr void each_host_field(Plan& plan, Visit&& visit) {
+    visit("pieces", plan.pieces);
+    visit("exchange", plan.exchange);
+    visit("band", plan.band);
+  }
+
   constexpr bool operator==(const GemmPlan&) const = default;
 
   static constexpr int group_threads = 128;     // a warpgroup
@@ -157,10 +99,11 @@ struct GemmPlan {
   static constexpr int row_bytes = 128;         // of a stage, along k: one swizzle span
   static constexpr int barrier_bytes = 1024;    // what the ring's barriers may take, rounded up
 
-  constexpr bool wgmma() const { return instruction == TensorInstruction::wgmma; }
-  // Bytes that a block may have, on an H200 and on an A100. A multiprocessor has 1024 more, and takes 1024 for each
-  // block.
-  constexpr int shared_limit() const { return wgmma() ? 232448 : 166912; }
+  constexpr InstructionFacts facts() const { return facts_of(instruction); }
+  constexpr int shared_limit() const { return facts().shared_limit; }
+  // Who stores D: the copy engine, from strips in shared memory; threads, from such strips; or each thread its own
+  // sums.
+  constexpr bool stores_by_engine() const { return facts().copy_engine && !kind.store_by_threads(); }
 
   constexpr bool load_group() const { return pipelining != Pipelining::multistage; }
   constexpr int threads() const { return group_threads * (load_group() + multiply_groups); }
@@ -197,7 +140,7 @@ struct GemmPlan {
   constexpr int last_strip_columns() const { return tile.n - (strips() - 1) * strip_columns(); }
   constexpr int strip_bytes() const { return (kind.d_columns ? strip_columns() : 64) * row_bytes; }
   // Output strips that a multiply group has in flight: the copy engine stores one while the next is made.
-  constexpr int out_buffers() const { return wgmma() && multiply_groups < 3 ? 2 : 1; }
+  constexpr int out_buffers() const { return facts().copy_engine && multiply_groups < 3 ? 2 : 1; }
   constexpr int out_bytes() const {
     return kind.store_by_threads() ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
@@ -222,8 +165,9 @@ struct GemmPlan {
   // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run, and with mma,
   // four warps alone would not fill the tensor cores. Half the registers must do for the sums and any epilogue.
   constexpr int blocks_each() const {
-    const bool small = wgmma() ? !moves_registers() && threads() * 2 <= 1024 && accumulator_registers() <= 56
-                               : threads() == group_threads;
+    const bool small = facts().reads_shared
+                           ? !moves_registers() && threads() * 2 <= 1024 && accumulator_registers() <= 56
+                           : threads() == group_threads;
     return small && 2 * (shared_bytes() + 1024) <= shared_limit() + 1024 ? 2 : 1;
   }
   // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
@@ -232,9 +176,11 @@ struct GemmPlan {
   constexpr int spare_registers() const {
     return (moves_registers() ? multiply_registers() : register_share()) - accumulator_registers();
   }
-  constexpr int least_spare() const { return wgmma() ? 40 : 100; }  // addresses; operands of mma
-  // Whether the epilogue fits beside the sums too: a plan without that room is right, but spills.
-  constexpr bool has_room() const { return !wgmma() || spare_registers() >= least_spare() + kind.finish_registers(); }
+  // Whether the epilogue fits beside the sums too: a plan without that room is right, but spills. Where threads hold
+  // operands, these have left before the epilogue begins.
+  constexpr bool has_room() const {
+    return !facts().reads_shared || spare_registers() >= facts().least_spare + kind.finish_registers();
+  }
   // One block's sums of a tile in the workspace of a split plan, each with its mark.
   constexpr int partial_bytes() const { return tile.m * tile.n * 8; }
 
@@ -244,6 +190,7 @@ struct GemmPlan {
     if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 4 || cluster.n > 4 || cluster.k > 4)
       return "a cluster has 1 to 4 blocks";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
+    if (stages < 2) return "a ring needs 2 stages at least";
     if (stages > 64) return "the ring has at most 64 stages";
     if (multiply_groups < 1 || multiply_groups > 3) return "there are 1 to 3 multiply groups";
     if (pipelining == Pipelining::pingpong) {
@@ -259,9 +206,9 @@ struct GemmPlan {
     if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";
     if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote))
       return "the multistage kernels have no clusters and no promotion";
-    if (wgmma() && pipelining == Pipelining::multistage && !kind.by_tma())
+    if (facts().copy_engine && pipelining == Pipelining::multistage && !kind.by_tma())
       return "the multistage kernel of Hopper has no producer but the copy engine";
-    if (!wgmma()) {
+    if (!facts().copy_engine) {
       if (pipelining != Pipelining::multistage) return "mma plans are multistage: every warp loads and multiplies";
       if (kind.a_producer == Producer::tma || kind.b_producer == Producer::tma)
         return "mma plans have no copy engine: threads bring the operands";
@@ -274,21 +221,21 @@ struct GemmPlan {
       return "both operands come by the copy engine, or both by threads";
     if (kind.operand_bytes() != 2 && (a_spans() || b_spans()))
       return "tensor cores read MN-major operands of 16 bits only; others are transposed by the producer's threads";
-    if (wgmma() && !kind.by_tma() && (a_spans() || b_spans()))
+    if (facts().reads_shared && !kind.by_tma() && (a_spans() || b_spans()))
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
-    if (wgmma() && tile.n / 2 + 32 > register_share())
+    if (facts().reads_shared && tile.n / 2 + 32 > register_share())
       return "a product of so many columns takes more registers than each of so many threads begins with";
-    if (stages < 2) return "a ring needs 2 stages at least";
     if (cluster_sum_bytes() + 2 * stage_bytes() > shared_limit())
       return "the sums that a cluster's blocks send to the first leave too little shared memory: take a smaller tile "
              "or fewer blocks";
     if (shared_bytes() > shared_limit())
-      return wgmma() ? "the stages and the output strips take more than 232448 bytes of shared memory"
-                     : "the stages and the output strips take more than 166912 bytes of shared memory";
+      return instruction == TensorInstruction::wgmma
+                 ? "the stages and the output strips take more than 232448 bytes of shared memory"
+                 : "the stages and the output strips take more than 166912 bytes of shared memory";
     if (registers() > register_limit) return "the roles take more than 65536 registers";
-    if (spare_registers() < least_spare()) return "the sums leave a multiply thread too few registers";
+    if (spare_registers() < facts().least_spare) return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
   constexpr bool valid() const { return problem() == nullptr; }
@@ -301,50 +248,6 @@ struct GemmPlan {
     if (plan.stages > most) plan.stages = most;
     return plan;
   }
-};
-
-// A matrix as threads address it, in elements.
-struct MatrixAddress {
-  unsigned long long base;
-  long long row_stride, column_stride, matrix_stride;
-};
-
-// What the kernels get.
-struct GemmArguments {
-  TensorMap a, b;            // boxes of one block's share of a stage; none where there is no copy engine
-  TensorMap d, d_last;       // boxes of one strip, and of a tile's last one
-  MatrixAddress a_at, b_at;  // A's rows along m, B's along n, columns along k: for producers by threads
-  MatrixAddress d_at, c_at;
-  unsigned long long row_scale, column_scale, row_bias, column_bias, amax, d_scale;  // addresses
-  int row_scale_stride, column_scale_stride;                                         // 1, or 0: one for all
-  float alpha, beta;
-  unsigned m, n, k;
-  unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2
-  unsigned a_ahead, b_ahead;              // steps of each that are brought into L2 before the kernel ahead has ended
-  unsigned long long partials;            // workspace of a split plan
-  WorkSchedule work;
-
-  // Which matrix of its operand a product of the batch takes, in strides from the base. One that all share has one
-  // matrix in its map.
-  constexpr unsigned a_matrix(unsigned product) const { return a_at.matrix_stride ? product : 0; }
-  constexpr unsigned b_matrix(unsigned product) const { return b_at.matrix_stride ? product : 0; }
-  constexpr unsigned c_matrix(unsigned product) const { return product; }
-  constexpr unsigned d_matrix(unsigned product) const { return product; }
-};
-
-// Matrices that are not evenly apart: the base is the lowest address, the stride a power of two that divides them all,
-// so that one tensor map reaches them all and each has a number.
-struct MatrixNumbers {
-  static constexpr int most = 256;  // products a launch
-  unsigned a[most], b[most], c[most], d[most];
-};
-struct ListedGemmArguments : GemmArguments {
-  MatrixNumbers numbers;
-
-  constexpr unsigned a_matrix(unsigned product) const { return numbers.a[product]; }
-  constexpr unsigned b_matrix(unsigned product) const { return numbers.b[product]; }
-  constexpr unsigned c_matrix(unsigned product) const { return numbers.c[product]; }
-  constexpr unsigned d_matrix(unsigned product) const { return numbers.d[product]; }
 };
 
 }  // namespace wm

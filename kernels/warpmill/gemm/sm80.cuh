@@ -32,23 +32,23 @@ WM_DEVICE void multiply_add(T (&sums)[4], const u32 (&a)[4], const u32 (&b)[2]) 
 // The products of one stage, by each warp for its rows: four steps along k.
 template <GemmPlan plan>
 WM_DEVICE void multiply_stage(GemmSums<plan>& sums, u32 index, u32 first_row, GemmShared<plan>& shared) {
-  constexpr int blocks = GemmSums<plan>::blocks;
+  constexpr int slabs = GemmSums<plan>::slabs;
   first_row += warp_of_warpgroup() * 16;
 #pragma unroll
   for (u32 step = 0; step < 4; ++step) {
-    u32 a[blocks][4];
+    u32 a[slabs][4];
 #pragma unroll
-    for (int block = 0; block < blocks; ++block) load_a(a[block], shared.a[index], first_row + block * 64, step);
+    for (int slab = 0; slab < slabs; ++slab) load_a(a[slab], shared.a[index], first_row + slab * 64, step);
 #pragma unroll
     for (int column = 0; column < plan.tile.n; column += 16) {
       u32 b[2][2];
       load_b(b, shared.b[index], column, step);
 #pragma unroll
-      for (int block = 0; block < blocks; ++block)
+      for (int slab = 0; slab < slabs; ++slab)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          auto& four = sums.block[block].value[column / 2 + half * 4];  // of this thread, in eight columns
-          multiply_add<Element<plan.kind.a>>(reinterpret_cast<Sum<plan>(&)[4]>(four), a[block], b[half]);
+          auto& four = sums.slab[slab].value[column / 2 + half * 4];  // of this thread, in eight columns
+          multiply_add<Element<plan.kind.a>>(reinterpret_cast<Sum<plan>(&)[4]>(four), a[slab], b[half]);
         }
     }
   }
@@ -59,7 +59,7 @@ __global__ __launch_bounds__(plan.threads(),
                              plan.blocks_each()) void gemm_sm80(const __grid_constant__ ArgumentsOf<plan> args) {
   auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
-  GemmRing<plan> ring(shared.ring);
+  GemmRing<plan> ring = ring_of<plan>(shared, place);
   if (threadIdx.x == 0) ring.init();
   barrier::sync();
 
@@ -67,7 +67,7 @@ __global__ __launch_bounds__(plan.threads(),
   for (int i = 0; i < plan.stages - 1; ++i) ahead.next();
 
   const u32 group = warpgroup(), first_row = group * plan.group_rows();
-  Writer<plan, Function> writer(shared.out[group], group);
+  Writer<plan, Function> writer(shared.out[group], u32(GemmBarrier::writer) + group);
   PieceWalk walk = place.walk(args.work);
   for (Piece piece; walk.next(piece);) {
     GemmSums<plan> sums;
@@ -78,7 +78,7 @@ __global__ __launch_bounds__(plan.threads(),
       barrier::sync_warp();
       multiply_stage<plan>(sums, stage.index, first_row, shared);
       barrier::sync_warp();
-      if (threadIdx.x % 32 == 0) ring.release(stage);
+      ring.release(stage);
     }
     finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
   }

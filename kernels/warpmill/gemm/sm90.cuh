@@ -15,7 +15,7 @@
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
-#include "warpmill/pipeline/names.cuh"
+#include "warpmill/pipeline/turns.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
@@ -26,7 +26,7 @@ namespace wm {
 // the warpgroup.
 template <GemmPlan plan>
 WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
-  GemmRing<plan> ring(shared.ring);
+  GemmRing<plan> ring = ring_of<plan>(shared, place);
   PieceWalk walk = place.walk(args.work);
   for (Piece piece; walk.next(piece);) {
     const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
@@ -35,19 +35,6 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
       load_stage<plan>(stage, args, shared, corner, step, place);
       ring.commit(stage);
     }
-  }
-}
-
-// One arrival a multiply group at each block whose copies fill our stages.
-template <GemmPlan plan>
-WM_DEVICE void release(const GemmRing<plan>& ring, const Stage& stage, const GemmPlace<plan>& place) {
-  const u32 thread = thread_of_warpgroup();
-  if constexpr (!plan.multicasts()) {
-    if (thread == 0) ring.release(stage);
-  } else {
-    const u32 reached = place.sharing_a().blocks | place.sharing_b().blocks;
-    if (thread < u32(plan.cluster_size()) && (reached >> thread & 1))
-      mbarrier::arrive_remote<Scope::block>(cluster::map(stage.empty, thread));
   }
 }
 
@@ -62,25 +49,25 @@ WM_DEVICE Stage next_stage(GemmRing<plan>& ring) {
 // done, so one group of products is always queued behind the running one.
 template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row, GemmShared<plan>& shared,
-                        const GemmPlace<plan>& place, HandOver hand_over) {
+                        HandOver hand_over) {
   Stage previous{0, SharedAddress(0u), SharedAddress(0u)};
   for (u32 step = 0; step < steps; ++step) {
     const Stage stage = next_stage<plan>(ring);
     multiply_stage<plan>(sums, stage.index, first_row, shared, step > 0);
     wgmma::wait<1>();
-    if (step > 0) release<plan>(ring, previous, place);
+    if (step > 0) ring.release(previous);
     previous = stage;
   }
   hand_over();
   wait_for<0>(sums);
-  release<plan>(ring, previous, place);
+  ring.release(previous);
 }
 
 // The same for 8-bit floats whose sums must keep full precision: the tensor cores add 128 products, ordinary additions
 // the rest. The other group's products run meanwhile.
 template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row,
-                                 GemmShared<plan>& shared, const GemmPlace<plan>& place, HandOver hand_over) {
+                                 GemmShared<plan>& shared, HandOver hand_over) {
   sums.clear();
   for (u32 step = 0; step < steps; ++step) {
     const Stage stage = next_stage<plan>(ring);
@@ -88,34 +75,24 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
     GemmSums<plan> products;
     multiply_stage<plan>(products, stage.index, first_row, shared, false);
     wait_for<0>(products);
-    release<plan>(ring, stage, place);
+    ring.release(stage);
 #pragma unroll
-    for (int block = 0; block < GemmSums<plan>::blocks; ++block)
+    for (int slab = 0; slab < GemmSums<plan>::slabs; ++slab)
 #pragma unroll
-      for (int i = 0; i < Fragment<plan.tile.n>::count; ++i)
-        sums.block[block].value[i] += products.block[block].value[i];
+      for (int i = 0; i < Fragment<plan.tile.n>::count; ++i) sums.slab[slab].value[i] += products.slab[slab].value[i];
   }
 }
-
-// Ping-pong: whose turn it is to take stages. A wait for a stage tells only odd rounds of the ring from even ones, so a
-// group must not begin to wait before the other has waited for all of its own.
-struct Turn {
-  u32 group;
-  WM_DEVICE void take() const { barrier::sync(id(group), 2 * warpgroup_threads); }
-  WM_DEVICE void hand_over() const { barrier::arrive(id(1 - group), 2 * warpgroup_threads); }
-
- private:
-  static WM_DEVICE u32 id(u32 group) { return u32(NamedBarrier::first_turn) + group; }
-};
 
 template <GemmPlan plan, class Function>
 WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place,
                               u32 group) {
   constexpr bool pingpong = plan.pipelining == Pipelining::pingpong;
   const u32 first_row = pingpong ? 0 : group * plan.group_rows();
-  const Turn turn{group};
-  GemmRing<plan> ring(shared.ring);
-  Writer<plan, Function> writer(shared.out[group], group);
+  // Ping-pong: whose turn it is to take stages. A wait for a stage tells only odd rounds of the ring from even ones, so
+  // a group must not begin to wait before the other has waited for all of its own.
+  const Turns<GemmBarrier::turn, 2> turns(group);
+  GemmRing<plan> ring = ring_of<plan>(shared, place);
+  Writer<plan, Function> writer(shared.out[group], u32(GemmBarrier::writer) + group);
   ClusterSums<plan, GemmSums<plan>> cluster_sums(shared.cluster_sums, place.part_of_k, group);
   PieceWalk walk = place.walk(args.work);
   Piece piece{}, following{};
@@ -126,15 +103,15 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       ring.skip(piece.steps);
       continue;
     }
-    if (pingpong && number > 0) turn.take();
+    if (pingpong && number > 0) turns.take();
     const auto hand_over = [&] {
-      if (pingpong && more) turn.hand_over();
+      if (pingpong && more) turns.hand_over();
     };
     GemmSums<plan> sums;
     if constexpr (plan.kind.promote)
-      multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
+      multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
     else
-      multiply<plan>(sums, ring, piece.steps, first_row, shared, place, hand_over);
+      multiply<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
     if constexpr (plan.cluster.k > 1)
       if (!cluster_sums.join(sums)) continue;
     finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
@@ -149,7 +126,7 @@ __global__ __launch_bounds__(plan.threads(),
   const GemmPlace<plan> place;
 
   if (threadIdx.x == 0) {
-    GemmRing<plan>(shared.ring).init();
+    ring_of<plan>(shared, place).init();
     if constexpr (plan.cluster.k > 1) shared.cluster_sums.init();
     fence::mbarrier_init();
   } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps
@@ -162,7 +139,7 @@ __global__ __launch_bounds__(plan.threads(),
     barrier::sync();
   // What each role does before grid::wait() needs nothing of the kernel ahead of us.
   if (const u32 role = warpgroup(); role == 0) {
-    WM_NAME_ROLE("load");
+    name_role<"load">();
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
     if constexpr (plan.kind.by_tma()) {
       if (warp_of_warpgroup() == 0 && elect_one()) {
@@ -176,7 +153,7 @@ __global__ __launch_bounds__(plan.threads(),
       load_tiles<plan>(args, shared, place);
     }
   } else {
-    WM_NAME_ROLE("multiply");
+    name_role<"multiply">();
     if constexpr (plan.moves_registers()) registers::increase_to<plan.multiply_registers()>();
     grid::wait();
     multiply_tiles<plan, Function>(args, shared, place, role - 1);

@@ -19,8 +19,8 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_
     const __grid_constant__ ArgumentsOf<plan> args) {
   auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
-  GemmRing<plan> ring(shared.ring);
-  const bool loads = threadIdx.x == 0, releases = thread_of_warpgroup() == 0;
+  GemmRing<plan> ring = ring_of<plan>(shared, place);
+  const bool loads = threadIdx.x == 0;
 
   if (loads) {
     ring.init();
@@ -35,7 +35,7 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_
     for (int i = 0; i < plan.stages - 1; ++i) ahead.next();
 
   const u32 group = warpgroup(), first_row = group * plan.group_rows();
-  Writer<plan, Function> writer(shared.out[group], group);
+  Writer<plan, Function> writer(shared.out[group], u32(GemmBarrier::writer) + group);
   PieceWalk walk = place.walk(args.work);
   for (Piece piece; walk.next(piece);) {
     GemmSums<plan> sums;
@@ -44,13 +44,13 @@ __global__ __launch_bounds__(plan.threads(), plan.blocks_each()) void gemm_sm90_
       const Stage stage = ring.wait();
       multiply_stage<plan>(sums, stage.index, first_row, shared, step > 0);
       wgmma::wait<1>();  // the stage before has been read
-      if (step > 0 && releases) ring.release(previous);
+      if (step > 0) ring.release(previous);
       if (loads) ahead.next();  // into the stage before
       barrier::sync_warp();
       previous = stage;
     }
     wait_for<0>(sums);
-    if (releases) ring.release(previous);
+    ring.release(previous);
     finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
   }
   writer.end();

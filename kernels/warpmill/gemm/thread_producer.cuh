@@ -59,17 +59,23 @@ WM_DEVICE void gather(Tile& tile, const Raw* base, const MatrixAddress& at, u32 
 // One operand's stage, by `threads` threads: rows from `first_row` on (of `rows` in all) and columns from `first_k` on
 // (of `k`); zeros outside. `major` is the matrix's; where the tile is K-major all the same, it is transposed on the
 // way.
-template <Producer producer, Major major, u32 threads, class Element, Major tile_major, int extent>
-WM_DEVICE void produce(OperandTile<Element, tile_major, extent>& tile, const MatrixAddress& at, u32 matrix,
+template <Producer producer, Major major, u32 threads, class Element, Major tile_major, int extent, int tile_k>
+WM_DEVICE void produce(OperandTile<Element, tile_major, extent, tile_k>& tile, const MatrixAddress& at, u32 matrix,
                        u32 first_row, u32 rows, u32 first_k, u32 k) {
-  using Tile = OperandTile<Element, tile_major, extent>;
+  using Tile = OperandTile<Element, tile_major, extent, tile_k>;
   using Raw = detail::Bits<sizeof(Element)>;
   constexpr u32 bytes = copy_bytes(producer);
   const Raw* const base = reinterpret_cast<const Raw*>(at.base) + matrix * at.matrix_stride;
-  if constexpr (producer == Producer::elements) {
-    detail::gather<major, threads>(tile.rows, base, at, first_row, rows, first_k, k);
-  } else if constexpr (tile_major == Major::k) {
-    detail::copy_lines<bytes, threads, Tile::k>(tile.rows, base, at.row_stride, first_row, rows, first_k, k);
+  if constexpr (tile_major == Major::k) {
+#pragma unroll
+    for (int i = 0; i < Tile::widths; ++i) {
+      const u32 first = first_k + i * Tile::width_columns;
+      if constexpr (producer == Producer::elements)
+        detail::gather<major, threads>(tile.width[i], base, at, first_row, rows, first, k);
+      else
+        detail::copy_lines<bytes, threads, Tile::width_columns>(tile.width[i], base, at.row_stride, first_row, rows,
+                                                                first, k);
+    }
   } else {
     constexpr u32 last = extent - (Tile::spans - 1) * Tile::span_columns;  // columns of the last span
 #pragma unroll

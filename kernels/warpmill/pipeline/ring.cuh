@@ -1,7 +1,7 @@
 // A ring of stages in shared memory between a producer and its consumers.
 //
 // Each stage has two barriers: `full` (the data is there) and `empty` (everybody has let go of it). What each of them
-// counts follows from the Courier that brings the data and from the number of consumers; a kernel never writes a count.
+// counts follows from the Courier that brings the data and from its Readers; a kernel never writes a count.
 //
 //   producer                          consumer
 //     stage = ring.acquire()            stage = ring.wait()
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "warpmill/pipeline/names.cuh"
+#include "warpmill/ptx/cluster.cuh"
 #include "warpmill/ptx/cp_async.cuh"
 #include "warpmill/ptx/mbarrier.cuh"
 #include "warpmill/types.cuh"
@@ -43,6 +44,15 @@ struct StoreCourier {
   }
 };
 
+// Who reads each stage: groups of threads that go together, warps or warpgroups. Where copies are multicast, a stage
+// is filled by several blocks, and may be filled again when the readers of all have let go of it.
+struct Readers {
+  u32 groups;
+  u32 threads;      // of a group, which begins at a multiple of them
+  u32 blocks = 1;   // that our copies reach, this one among them
+  u32 cluster = 1;  // blocks in the cluster
+};
+
 template <int stages>
 struct RingBarriers {
   u64 full[stages];
@@ -55,20 +65,26 @@ struct Stage {
   SharedAddress empty;
 };
 
-// One thread's place in the ring. `releases` counts the arrivals that free a stage: one a consumer group, and where
-// copies are multicast, of every block that receives them.
-template <int stages, class Courier, u32 releases>
+// One thread's place in the ring. Reports of the virtual GPU call its barriers `name.full` and `name.empty`.
+template <Name name, int stages, class Courier, Readers readers>
 class Ring {
  public:
-  WM_DEVICE explicit Ring(RingBarriers<stages>& barriers) : full_(&barriers.full), empty_(&barriers.empty) {}
+  static constexpr bool multicast = readers.blocks > 1;
+
+  WM_DEVICE explicit Ring(RingBarriers<stages>& barriers) : Ring(barriers, 0) {
+    static_assert(!multicast, "a ring that several blocks fill is told which: Ring(barriers, blocks)");
+  }
+  // `blocks`: those whose copies fill our stages, and whose stages our copies fill, a bit for each rank.
+  WM_DEVICE Ring(RingBarriers<stages>& barriers, u32 blocks)
+      : full_(&barriers.full), empty_(&barriers.empty), blocks_(blocks) {}
 
   // By one thread of the block, before a fence::mbarrier_init and the barrier that lets the others go.
   WM_DEVICE void init() const {
-    WM_NAME_SHARED("full", full_, 8, stages);
-    WM_NAME_SHARED("empty", empty_, 8, stages);
+    name_shared<name + ".full", 8, stages>(full_);
+    name_shared<name + ".empty", 8, stages>(empty_);
     for (int i = 0; i < stages; ++i) {
       mbarrier::init(full_ + 8 * i, Courier::arrivals);
-      mbarrier::init(empty_ + 8 * i, releases);
+      mbarrier::init(empty_ + 8 * i, readers.groups * readers.blocks);
     }
   }
 
@@ -96,8 +112,16 @@ class Ring {
     phase_ ^= index_ / stages % 2;
     index_ %= stages;
   }
-  // One arrival: by one thread a consumer group.
-  WM_DEVICE void release(const Stage& stage) const { mbarrier::arrive(stage.empty); }
+  // By all threads of a reading group, after the last of them has read: one arrival at each block that fills the stage.
+  WM_DEVICE void release(const Stage& stage) const {
+    const u32 thread = threadIdx.x % readers.threads;
+    if constexpr (!multicast) {
+      if (thread == 0) mbarrier::arrive(stage.empty);
+    } else {
+      if (thread < readers.cluster && (blocks_ >> thread & 1))
+        mbarrier::arrive_remote<Scope::block>(cluster::map(stage.empty, thread));
+    }
+  }
 
  private:
   WM_DEVICE Stage here() const { return {index_, full_ + 8 * index_, empty_ + 8 * index_}; }
@@ -108,6 +132,7 @@ class Ring {
     }
   }
   SharedAddress full_, empty_;
+  u32 blocks_;
   u32 index_ = 0, phase_ = 0;
 };
 

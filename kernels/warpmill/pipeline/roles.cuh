@@ -13,7 +13,4 @@ WM_DEVICE u32 warpgroup() { return __shfl_sync(0xffffffffu, threadIdx.x / warpgr
 WM_DEVICE u32 warp_of_warpgroup() { return __shfl_sync(0xffffffffu, threadIdx.x % warpgroup_threads / 32, 0); }
 WM_DEVICE u32 thread_of_warpgroup() { return threadIdx.x % warpgroup_threads; }
 
-// The named barriers of a kernel's roles. 0 is the whole block's.
-enum class NamedBarrier : u32 { block = 0, first_multiply_group = 1, first_turn = 4 };
-
 }  // namespace wm

@@ -20,6 +20,78 @@ struct Fragment {
     return thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8;
   }
   static WM_DEVICE u32 column(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
+  // Which of the thread's two rows: 0, or eight rows below it 1.
+  static constexpr int half(int i) { return i / 2 % 2; }
+
+  WM_DEVICE void clear() {
+#pragma unroll
+    for (int i = 0; i < count; ++i) value[i] = 0;
+  }
+  // `slice_columns` columns from `first` on, a multiple of 8.
+  template <int slice_columns>
+  WM_DEVICE Fragment<slice_columns, T> slice(int first) const {
+    Fragment<slice_columns, T> part;
+#pragma unroll
+    for (int i = 0; i < part.count; ++i) part.value[i] = value[first / 2 + i];
+    return part;
+  }
+};
+
+// One value for each of the two rows that a thread has a part of: a maximum, a sum, a factor.
+struct RowPair {
+  f32 value[2];
+};
+
+namespace detail {
+// Four neighbouring lanes have a row among them.
+template <class Combine>
+WM_DEVICE RowPair across_row(RowPair rows, Combine combine) {
+#pragma unroll
+  for (f32& value : rows.value) {
+    value = combine(value, __shfl_xor_sync(0xffffffffu, value, 1));
+    value = combine(value, __shfl_xor_sync(0xffffffffu, value, 2));
+  }
+  return rows;
+}
+}  // namespace detail
+
+// The largest value of each row, all columns and `start` together; every lane of the row gets it. Whole warps.
+template <int columns>
+WM_DEVICE RowPair row_maximum(const Fragment<columns>& fragment, RowPair start) {
+#pragma unroll
+  for (int i = 0; i < fragment.count; ++i) {
+    f32& most = start.value[fragment.half(i)];
+    most = fmaxf(most, fragment.value[i]);
+  }
+  return detail::across_row(start, [](f32 a, f32 b) { return fmaxf(a, b); });
+}
+// What this thread has of each row's sum, added to `start`.
+template <int columns>
+WM_DEVICE RowPair partial_row_sum(const Fragment<columns>& fragment, RowPair start) {
+#pragma unroll
+  for (int i = 0; i < fragment.count; ++i) start.value[fragment.half(i)] += fragment.value[i];
+  return start;
+}
+// The whole sum, from the parts of all lanes. Whole warps.
+WM_DEVICE RowPair whole_row_sum(RowPair partial) {
+  return detail::across_row(partial, [](f32 a, f32 b) { return a + b; });
+}
+
+// Sums as the A operand of the next product: 64 rows by `k`, rounded to `Element` (bf16 or f16), in the registers where
+// they already are. Word i of a step is what mma's A fragment has in it.
+template <class Element, int k>
+struct RegisterOperand {
+  static constexpr int steps = k / 16;
+  u32 word[steps][4];
+
+  RegisterOperand() = default;
+  WM_DEVICE explicit RegisterOperand(const Fragment<k>& fragment) {
+#pragma unroll
+    for (int step = 0; step < steps; ++step)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        word[step][i] = pack<Element>(fragment.value[step * 8 + i * 2], fragment.value[step * 8 + i * 2 + 1]);
+  }
 };
 
 // A fragment into a tile with a row for each of its rows. The whole warpgroup; ordinary stores.

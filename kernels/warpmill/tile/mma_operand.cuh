@@ -26,24 +26,26 @@ WM_DEVICE SharedAddress matrices_along(Tile& tile, u32 row, u32 chunk) {
 }  // namespace detail
 
 // words: (rows 0-7, first 16 bytes), (rows 8-15, first), (rows 0-7, second), (rows 8-15, second).
-template <class Element, int extent>
-WM_DEVICE void load_a(u32 (&words)[4], OperandTile<Element, Major::k, extent>& tile, u32 row, u32 step) {
-  ldmatrix::load(words, detail::matrices_down(tile.rows, row, step * 2));
+template <class Element, int extent, int k>
+WM_DEVICE void load_a(u32 (&words)[4], OperandTile<Element, Major::k, extent, k>& tile, u32 row, u32 step) {
+  ldmatrix::load(words,
+                 detail::matrices_down(tile.width[step / tile.steps_per_width], row, step % tile.steps_per_width * 2));
 }
 // A span has a row for each k: what lies side by side in it goes down A.
-template <class Element, int extent>
-WM_DEVICE void load_a(u32 (&words)[4], OperandTile<Element, Major::mn, extent>& tile, u32 row, u32 step) {
+template <class Element, int extent, int k>
+WM_DEVICE void load_a(u32 (&words)[4], OperandTile<Element, Major::mn, extent, k>& tile, u32 row, u32 step) {
   ldmatrix::load_transposed(
       words, detail::matrices_along(tile.span[row / tile.span_columns], step * 16, row % tile.span_columns / 8));
 }
 
 // words: two products' worth, (rows 0-7, first 16 bytes), (rows 0-7, second), (rows 8-15, first), (rows 8-15, second).
-template <class Element, int extent>
-WM_DEVICE void load_b(u32 (&words)[2][2], OperandTile<Element, Major::k, extent>& tile, u32 row, u32 step) {
-  ldmatrix::load(reinterpret_cast<u32(&)[4]>(words), detail::matrices_along(tile.rows, row, step * 2));
+template <class Element, int extent, int k>
+WM_DEVICE void load_b(u32 (&words)[2][2], OperandTile<Element, Major::k, extent, k>& tile, u32 row, u32 step) {
+  ldmatrix::load(reinterpret_cast<u32(&)[4]>(words),
+                 detail::matrices_along(tile.width[step / tile.steps_per_width], row, step % tile.steps_per_width * 2));
 }
-template <class Element, int extent>
-WM_DEVICE void load_b(u32 (&words)[2][2], OperandTile<Element, Major::mn, extent>& tile, u32 row, u32 step) {
+template <class Element, int extent, int k>
+WM_DEVICE void load_b(u32 (&words)[2][2], OperandTile<Element, Major::mn, extent, k>& tile, u32 row, u32 step) {
   ldmatrix::load_transposed(
       reinterpret_cast<u32(&)[4]>(words),
       detail::matrices_down(tile.span[row / tile.span_columns], step * 16, row % tile.span_columns / 8));

@@ -1,5 +1,6 @@
-// One operand's stage: `extent` elements along m or n by one swizzle width (128 bytes) along k, as the copy engine
-// writes it and wgmma reads it, in either major-ness.
+// One operand of a product in shared memory: `extent` elements along m or n by `k` along k, as the copy engine writes
+// it and the tensor cores read it, in either major-ness. It lies there in swizzle widths of 128 bytes, each a
+// SharedTile; nobody outside counts their bytes.
 #pragma once
 
 #include "warpmill/ptx/tma.cuh"
@@ -9,74 +10,110 @@ namespace wm {
 
 // The blocks of a cluster that need the same operand: each copies a share of it to all of them.
 struct Sharing {
-  u32 share;   // which is ours
-  u16 blocks;  // a bit a rank
+  u32 share = 0;   // which is ours
+  u16 blocks = 1;  // a bit for each rank
 };
 
 namespace detail {
-template <int shares>
-WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const i32 (&at)[3], SharedAddress full,
-                          Sharing sharing, CachePolicy policy) {
+// Coordinates of a tensor map, innermost first: two inside a matrix, then which matrix.
+template <int outer>
+struct Coordinates {
+  i32 at[2 + outer];
+  WM_DEVICE Coordinates(i32 inner, i32 line, const i32 (&matrix)[outer]) {
+    at[0] = inner;
+    at[1] = line;
+#pragma unroll
+    for (int i = 0; i < outer; ++i) at[2 + i] = matrix[i];
+  }
+};
+
+template <int shares, int outer>
+WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const Coordinates<outer>& place, SharedAddress full,
+                          CachePolicy policy, Sharing sharing) {
   if constexpr (shares > 1)
-    tma::load_multicast(to, map, at, full, sharing.blocks, policy);
+    tma::load_multicast(to, map, place.at, full, sharing.blocks, policy);
   else
-    tma::load(to, map, at, full, policy);
+    tma::load(to, map, place.at, full, policy);
 }
 }  // namespace detail
 
-template <class Element_, Major major, int extent>
+// `steps` are products, of 32 bytes along k each. A copy of a K-major tile has a box of one width by extent / shares
+// rows; of an MN-major one, of one width (or all of a smaller extent) by k / shares rows.
+template <class Element_, Major major, int extent, int k = 128 / sizeof(Element_)>
 struct OperandTile;
 
-// A row for each m or n, along k.
-template <class Element_, int extent>
-struct OperandTile<Element_, Major::k, extent> {
-  static constexpr int k = 128 / sizeof(Element_);
-  static constexpr u32 k_step_bytes = 32;  // from one wgmma to the next, inside the swizzle's width
-  SharedTile<Element_, extent, k> rows;
+// A row for each m or n, along k; the widths side by side along k.
+template <class Element_, int extent_, int k_>
+struct OperandTile<Element_, Major::k, extent_, k_> {
+  using Element = Element_;
+  static constexpr Major major = Major::k;
+  static constexpr int extent = extent_, k = k_, steps = k * int(sizeof(Element)) / 32;
+  static constexpr int width_columns = 128 / sizeof(Element), widths = k / width_columns, steps_per_width = 4;
+  static_assert(k % width_columns == 0, "k is a whole number of swizzle widths, 128 bytes");
+  SharedTile<Element, extent, width_columns> width[widths];
 
-  // The share's rows from coordinate `mn` on, at `step` along k.
-  template <int shares>
-  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 step, u32 matrix, SharedAddress full, Sharing sharing,
-                      CachePolicy policy) {
+  // The share's rows from coordinate `mn` on, from `first_k` along k.
+  template <int shares = 1, int outer>
+  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer], SharedAddress full,
+                      CachePolicy policy = {}, Sharing sharing = {}) {
     const u32 first = sharing.share * (extent / shares);
-    detail::load_share<shares>(rows.from_row(first), map, {i32(step * k), i32(mn + first), i32(matrix)}, full, sharing,
-                               policy);
+#pragma unroll
+    for (int i = 0; i < widths; ++i)
+      detail::load_share<shares, outer>(width[i].from_row(first), map,
+                                        {i32(first_k + i * width_columns), i32(mn + first), matrix}, full, policy,
+                                        sharing);
   }
   // Brings what load() would copy into L2.
-  template <int shares>
-  static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 step, u32 matrix, Sharing sharing) {
-    tma::prefetch(map, {i32(step * k), i32(mn + sharing.share * (extent / shares)), i32(matrix)});
+  template <int shares = 1, int outer>
+  static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
+                                 Sharing sharing = {}) {
+    for (int i = 0; i < widths; ++i) {
+      const detail::Coordinates<outer> place(first_k + i * width_columns, mn + sharing.share * (extent / shares),
+                                             matrix);
+      tma::prefetch(map, place.at);
+    }
   }
-  WM_DEVICE wgmma::Descriptor operand(u32 row) { return rows.operand(row); }
+  // The rows from `row` on, at one step along k, as wgmma reads them.
+  WM_DEVICE wgmma::Descriptor operand(u32 row, u32 step) {
+    return width[step / steps_per_width].operand(row) + step % steps_per_width * 32;
+  }
 };
 
-// Spans of one swizzle width along m or n, each with a row for every k. 16-bit elements.
-template <class Element_, int extent>
-struct OperandTile<Element_, Major::mn, extent> {
-  static_assert(sizeof(Element_) == 2, "wgmma reads MN-major operands of 16 bits only");
-  static constexpr int k = 64, span_columns = 64, spans = (extent + span_columns - 1) / span_columns;
-  static constexpr u32 k_step_bytes = 16 * 128;  // sixteen rows
-  using Span = SharedTile<Element_, k, span_columns>;
+// A row for each k, along m or n; spans of one width beside each other along m or n. 16-bit elements.
+template <class Element_, int extent_, int k_>
+struct OperandTile<Element_, Major::mn, extent_, k_> {
+  using Element = Element_;
+  static_assert(sizeof(Element) == 2, "wgmma reads MN-major operands of 16 bits only");
+  static constexpr Major major = Major::mn;
+  static constexpr int extent = extent_, k = k_, step_rows = 16, steps = k / step_rows;
+  static constexpr int span_columns = 64, spans = (extent + span_columns - 1) / span_columns;
+  static_assert(k % step_rows == 0, "k is a whole number of products, 16 rows each");
+  using Span = SharedTile<Element, k, span_columns>;
   Span span[spans];
 
-  template <int shares>
-  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 step, u32 matrix, SharedAddress full, Sharing sharing,
-                      CachePolicy policy) {
+  template <int shares = 1, int outer>
+  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer], SharedAddress full,
+                      CachePolicy policy = {}, Sharing sharing = {}) {
     const u32 first = sharing.share * (k / shares);
 #pragma unroll
     for (int i = 0; i < spans; ++i)
-      detail::load_share<shares>(span[i].from_row(first), map,
-                                 {i32(mn + i * span_columns), i32(step * k + first), i32(matrix)}, full, sharing,
-                                 policy);
+      detail::load_share<shares, outer>(span[i].from_row(first), map,
+                                        {i32(mn + i * span_columns), i32(first_k + first), matrix}, full, policy,
+                                        sharing);
   }
-  template <int shares>
-  static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 step, u32 matrix, Sharing sharing) {
-    for (int i = 0; i < spans; ++i)
-      tma::prefetch(map, {i32(mn + i * span_columns), i32(step * k + sharing.share * (k / shares)), i32(matrix)});
+  template <int shares = 1, int outer>
+  static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
+                                 Sharing sharing = {}) {
+    for (int i = 0; i < spans; ++i) {
+      const detail::Coordinates<outer> place(mn + i * span_columns, first_k + sharing.share * (k / shares), matrix);
+      tma::prefetch(map, place.at);
+    }
   }
   // From `row` along m or n, a multiple of the span.
-  WM_DEVICE wgmma::Descriptor operand(u32 row) {
-    return wgmma::descriptor(span[row / span_columns].from_row(0), sizeof(Span), 8 * 128, wgmma::Swizzle::bytes128);
+  WM_DEVICE wgmma::Descriptor operand(u32 row, u32 step) {
+    constexpr u32 eight_rows = 8 * Span::row_bytes;
+    return wgmma::descriptor(span[row / span_columns].from_row(0), sizeof(Span), eight_rows, Span::swizzle) +
+           step * (step_rows * Span::row_bytes);
   }
 };
 

@@ -2,6 +2,7 @@
 #include "vgpu/isa/names.hpp"
 
 #include <bit>
+#include <charconv>
 #include <sstream>
 
 #include "vgpu/machine/block.hpp"
@@ -28,15 +29,36 @@ Step shared_op(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
+// names.cuh sends characters as three numbers, eight in each, the first in the low byte; PTX by hand may spell the
+// name.
+std::string read_name(std::istream& words) {
+  std::string word, name;
+  if (!(words >> word)) return {};
+  u64 packed = 0;
+  const auto parse = [&] {
+    const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), packed);
+    return status == std::errc() && end == word.data() + word.size();
+  };
+  if (!parse()) return word;
+  for (int i = 0; i < 3; ++i) {
+    for (; packed != 0; packed >>= 8)
+      if (const char c = static_cast<char>(packed & 0xff); c > ' ' && c < 0x7f) name += c;
+    if (i < 2 && !(words >> word && parse())) return {};
+  }
+  return name;
+}
+
 }  // namespace
 
 bool is_name(const Op& op) { return op.run == &role_op || op.run == &shared_op; }
 
 void decode_name(FunctionDecoder& d, const std::string& text) {
   std::istringstream words(text);
-  std::string kind, name, reg;
-  words >> kind >> name;
-  if (kind == "role" && !name.empty()) {
+  std::string kind, reg;
+  words >> kind;
+  std::string name = read_name(words);
+  if (name.empty()) return;
+  if (kind == "role") {
     d.emit(&role_op, std::move(name)).guard = {};
   } else if (u32 bytes = 0, count = 0; kind == "shared" && words >> reg >> bytes >> count) {
     const auto& registers = d.source_function().registers;

@@ -1,0 +1,31 @@
+// Rates by architecture.
+#include "plan/chip_rates.hpp"
+
+namespace wm::plan {
+
+TensorInstruction instruction_of(const Architecture& arch) {
+  return arch.major == 9 && arch.specific ? TensorInstruction::wgmma : TensorInstruction::mma;
+}
+
+ChipRates hopper_rates(int multiprocessors) {
+  ChipRates rates;
+  const double part = double(multiprocessors) / rates.multiprocessors;
+  rates.multiprocessors = multiprocessors;
+  rates.tensor_flops *= part;
+  rates.l2_bytes *= part;
+  return rates;
+}
+
+ChipRates rates_of(const DeviceInfo& device) {
+  ChipRates rates = hopper_rates(device.multiprocessors);
+  rates.instruction = instruction_of(device.arch);
+  rates.shared_bytes = device.shared_bytes_per_multiprocessor;
+  if (rates.instruction == TensorInstruction::wgmma) return rates;
+  rates.tensor_flops = 312e12 * device.multiprocessors / 108;
+  rates.memory_bytes = 1.6e12;
+  rates.l2_bytes = 5e12 * device.multiprocessors / 108;
+  rates.launch_seconds = 4e-6;
+  return rates;
+}
+
+}  // namespace wm::plan

@@ -1,0 +1,28 @@
+// What the planner knows of a chip.
+#pragma once
+
+#include <cstddef>
+
+#include "warpmill/device.hpp"
+#include "warpmill/gemm/plan.h"
+
+namespace wm::plan {
+
+// The defaults were measured on an H200 (docs/gemm.md).
+struct ChipRates {
+  int multiprocessors = 132;
+  double tensor_flops = 858e12;  // all tensor cores together, 16-bit types, random data
+  double memory_bytes = 4.4e12;  // per second, device memory
+  double l2_bytes = 14e12;       // per second, L2 to shared memory, all multiprocessors together
+  double launch_seconds = 1.5e-6;
+  TensorInstruction instruction = TensorInstruction::wgmma;  // what plans are made of
+  std::size_t shared_bytes = 233472;                         // of a multiprocessor
+};
+
+// The best that an architecture has, and what is known of a device: with wgmma as above, else an A100's data sheet.
+TensorInstruction instruction_of(const Architecture& arch);
+ChipRates rates_of(const DeviceInfo& device);
+// Of a Hopper with so many multiprocessors and an H200's memory.
+ChipRates hopper_rates(int multiprocessors);
+
+}  // namespace wm::plan
