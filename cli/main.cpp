@@ -153,6 +153,8 @@ int start(int count, char** arguments) {
                        "an activation of your own, in C++: 'x * sigmoid(1.702f * x)'");
   gemm_app->add_flag("--promote", gemm_command.promote, "8-bit floats: full-precision sums");
   gemm_app->add_option("--plan", gemm_command.plan, plan_help);
+  gemm_app->add_option("--stamps", gemm_command.stamps,
+                       "a file for a timeline of one more launch, as JSON for ui.perfetto.dev");
   gemm_app->add_option("--repeat", gemm_command.repeat, "timed calls")->check(CLI::Range(1, 100000));
   gemm_app->callback([&] { status = gemm(gemm_command); });
 

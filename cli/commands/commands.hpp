@@ -60,7 +60,8 @@ struct GemmCommand {
   std::vector<std::string> epilogue;  // its parts
   std::string activation = "none", expression;
   bool promote = false;
-  std::string plan;  // by hand: "128x256 s4 c2x1"
+  std::string plan;              // by hand: "128x256 s4 c2x1"
+  std::filesystem::path stamps;  // where a timeline goes; empty: none
   int repeat = 20;
   bool json = false;
 };

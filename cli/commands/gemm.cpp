@@ -49,6 +49,16 @@ std::vector<plan::GemmEstimate> listed(const plan::GemmEstimate& taken, std::vec
   return ranking;
 }
 
+void write_timeline(const Stream& stream, GemmRequest request, const std::filesystem::path& file) {
+  Trace trace;
+  request.trace = &trace;
+  wm::gemm(stream, request);
+  const std::string json = trace.to_json();
+  cases::write_file(file, std::as_bytes(std::span(json)));
+  if (trace.truncated)
+    fmt::print(stderr, "{}: the launch made more stamps than fit; its end is missing\n", file.string());
+}
+
 }  // namespace
 
 int gemm(const GemmCommand& command) {
@@ -61,6 +71,7 @@ int gemm(const GemmCommand& command) {
       .expression = command.expression,
       .promote = command.promote};
   if (!command.plan.empty()) plan::plan_from_text(command.plan);  // refused before any memory is filled
+  if (!command.stamps.empty()) cases::check_writable(command.stamps);
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
   const Stream stream(device);
   const bench::RandomProduct problem(stream, shape, 1, variant);
@@ -95,6 +106,8 @@ int gemm(const GemmCommand& command) {
       stream.synchronize();
     }
   }
+
+  if (ran && !command.stamps.empty()) write_timeline(stream, request, command.stamps);
 
   nlohmann::json report{{"shape", {shape.m, shape.n, shape.k}}, {"batch", shape.batch},
                         {"dtype", name_of(shape.operands)},     {"out_dtype", name_of(shape.d)},

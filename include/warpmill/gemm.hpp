@@ -9,6 +9,7 @@
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/gemm/plan.h"
+#include "warpmill/trace.hpp"
 
 namespace wm {
 
@@ -58,6 +59,8 @@ struct GemmRequest {
   // 8-bit floats: the tensor cores keep about 14 bits of a sum; this adds their sums of 128 products in full precision.
   bool promote = false;
   std::optional<GemmPlan> plan{};  // by hand (its kind is filled in); else the tuned or the ranking's first
+  // Where a timeline of the launch (of several, the last) goes: a build with stamps runs, and the call waits for it.
+  Trace* trace = nullptr;
 };
 
 struct GemmResult {

@@ -46,6 +46,12 @@ struct Parameter {
   ParameterKind kind = ParameterKind::unknown;  // unknown where only a cubin was given
 };
 
+// A __device__ or __constant__ variable of a module.
+struct Symbol {
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+};
+
 class Kernel {
  public:
   const std::string& name() const;
@@ -55,6 +61,8 @@ class Kernel {
   std::size_t static_shared_bytes() const;
   std::size_t local_bytes() const;  // a thread
   int max_threads() const;          // a block
+  // A variable of the kernel's module, by its name there (extern "C", or mangled). Throws not_found.
+  Symbol symbol(std::string_view name) const;
 
   Kernel(Device device, std::shared_ptr<runtime::LoadedModule> module, const runtime::LoadedKernel* kernel)
       : device_(std::move(device)), module_(std::move(module)), kernel_(kernel) {}
@@ -77,6 +85,7 @@ class Module {
   // entries there are.
   Kernel kernel(std::string_view entry) const;
   std::vector<std::string> entries() const;
+  Symbol symbol(std::string_view name) const;  // as a kernel's
 
  private:
   Module(Device device, std::string_view name, std::shared_ptr<runtime::LoadedModule> module)

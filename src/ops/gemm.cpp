@@ -15,6 +15,7 @@
 #include "ops/known.hpp"
 #include "ops/workspace.hpp"
 #include "plan/gemm_choice.hpp"
+#include "trace/stamps.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm {
@@ -29,6 +30,7 @@ using ops::PreparedLaunch;
 struct CallKey {
   GemmProblem problem;
   std::optional<GemmPlan> plan;
+  bool stamped;  // for a timeline
   bool operator==(const CallKey&) const = default;
 
   // What the choice of a plan and its kernel depend on: the same matrices anywhere.
@@ -74,9 +76,11 @@ struct GemmState {
   ops::Known<CallKey, PreparedCall> calls;
 };
 
-Kernel kernel_of(const Device& device, GemmState& state, const GemmPlan& plan, const std::string& activation) {
+Kernel kernel_of(const Device& device, GemmState& state, const GemmPlan& plan, const CallKey& key) {
+  const std::string& activation = key.problem.expression;
+  const ops::KernelSource source = ops::gemm_source(plan, activation);
   try {
-    return state.kernels.get(device, ops::gemm_source(plan, activation));
+    return state.kernels.get(device, key.stamped ? source.stamped() : source);
   } catch (const Error& error) {
     if (activation.empty()) throw;
     throw Error(error.code(), fmt::format("gemm refused: the kernel with the activation '{}' does not compile: {}",
@@ -121,7 +125,7 @@ std::shared_ptr<const Choice> choose(const Device& device, GemmState& state, con
         fmt::format("gemm refused: the plan given cuts the product into {} tiles, and they are counted up to {}; take "
                     "larger tiles",
                     tiles, plan::most_tiles));
-  const Kernel kernel = kernel_of(device, state, choice.plan, key.problem.expression);
+  const Kernel kernel = kernel_of(device, state, choice.plan, key);
   return std::make_shared<Choice>(Choice{choice, kernel});
 }
 
@@ -169,7 +173,7 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
         ErrorCode::unsupported,
         fmt::format("gemm refused: the plan given takes wgmma, which only sm_90a has, and {} is {}; take an mma plan",
                     device.info().id, arch.name()));
-  const CallKey key{ops::understand(stream, request, instruction), request.plan};
+  const CallKey key{ops::understand(stream, request, instruction), request.plan, request.trace != nullptr};
   const auto clear_amax = [&] {  // once nothing can be refused any more
     if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
   };
@@ -189,14 +193,18 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   const std::uint64_t partials = workspace_bytes > 0 ? ops::workspace_of(stream, workspace_bytes) : 0;
   clear_amax();
   for (const PreparedLaunch& part : call->launches) {
+    LaunchConfig config = part.config;
+    std::optional<trace::StampRecords> stamps;
+    if (request.trace) stamps.emplace(stream, call->kernel, config);
     GemmArguments arguments = part.arguments;
     arguments.alpha = request.epilogue.alpha;
     arguments.beta = request.epilogue.beta;
     arguments.partials = partials;
     if (part.numbers)
-      launch(stream, call->kernel, part.config, ListedGemmArguments{arguments, *part.numbers});
+      launch(stream, call->kernel, config, ListedGemmArguments{arguments, *part.numbers});
     else
-      launch(stream, call->kernel, part.config, arguments);
+      launch(stream, call->kernel, config, arguments);
+    if (stamps) *request.trace = stamps->read(stream);
   }
   return call->result;
 }

@@ -3,6 +3,8 @@
 
 namespace wm::ops {
 
+KernelSource KernelSource::stamped() const { return {file, "#define WM_STAMPS\n" + text, expression}; }
+
 jit::Program compile(const KernelSource& source, const Architecture& arch, Target target) {
   return jit::compile(
       {source.file, source.text},

@@ -15,6 +15,8 @@ struct KernelSource {
   std::string file;        // what messages call it: "gemm.cu"
   std::string text;        // includes the kernel and the instructions of its types
   std::string expression;  // the kernel's name in C++: "wm::gemm_sm90<...>"
+
+  KernelSource stamped() const;  // the same with its stamps (kernels/warpmill/pipeline/stamps.cuh)
 };
 
 // The chip gets a cubin, the virtual GPU PTX with source lines. Lost speed is no error here: a rare epilogue with a

@@ -50,6 +50,7 @@ class LoadedModule {
   // nullptr where there is none; stable while the module lives.
   virtual const LoadedKernel* find(std::string_view entry) = 0;
   virtual std::vector<std::string> entries() const = 0;
+  virtual std::optional<Symbol> symbol(std::string_view name) = 0;
 };
 
 class Backend {

@@ -31,6 +31,14 @@ runtime::Code ptx_code(const DeviceInfo& device, std::string_view name, std::str
   return code;
 }
 
+Symbol find_symbol(runtime::LoadedModule& module, std::string_view name) {
+  if (const auto symbol = module.symbol(name)) return *symbol;
+  throw Error(ErrorCode::not_found,
+              fmt::format("the module has no variable '{}'; a variable of a namespace has a mangled name unless it is "
+                          "extern \"C\", and one that no kernel uses may be gone",
+                          name));
+}
+
 }  // namespace
 
 Module Module::load(const Device& device, const jit::Program& program, std::string_view name) {
@@ -60,6 +68,8 @@ Kernel Module::kernel(std::string_view entry) const {
 }
 
 std::vector<std::string> Module::entries() const { return module_->entries(); }
+Symbol Module::symbol(std::string_view name) const { return find_symbol(*module_, name); }
+Symbol Kernel::symbol(std::string_view name) const { return find_symbol(*module_, name); }
 
 const std::string& Kernel::name() const { return kernel_->name; }
 std::span<const Parameter> Kernel::parameters() const { return kernel_->parameters; }

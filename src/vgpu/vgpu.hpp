@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "warpmill/architecture.hpp"
@@ -61,6 +62,8 @@ class Machine {
   // Refuses what it cannot run by name and line. Module variables get their memory here.
   std::shared_ptr<Program> load(std::string_view ptx, std::string_view name);
   static std::vector<const ProgramKernel*> kernels(const Program& program);
+  // A .global or .const variable's address and bytes; of none, zeros.
+  static std::pair<std::uint64_t, std::uint64_t> variable(const Program& program, std::string_view name);
 
   // Runs to the end. Throws launch (cannot fit, in words) or execution (trap, bad address, deadlock: who waits on
   // what); the report then says what the kernel printed until there.

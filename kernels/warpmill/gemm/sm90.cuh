@@ -15,6 +15,7 @@
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
+#include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/pipeline/turns.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
@@ -31,11 +32,14 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
   for (Piece piece; walk.next(piece);) {
     const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
     for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
+      stamp<"load", "wait">(step);
       const Stage stage = ring.acquire();
+      stamp<"load", "copy">(step);
       load_stage<plan>(stage, args, shared, corner, step, place);
       ring.commit(stage);
     }
   }
+  stamp<"load", "end">(0);
 }
 
 template <GemmPlan plan>
@@ -52,7 +56,9 @@ WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u
                         HandOver hand_over) {
   Stage previous{0, SharedAddress(0u), SharedAddress(0u)};
   for (u32 step = 0; step < steps; ++step) {
+    stamp<"multiply", "wait">(step);
     const Stage stage = next_stage<plan>(ring);
+    stamp<"multiply", "multiply">(step);
     multiply_stage<plan>(sums, stage.index, first_row, shared, step > 0);
     wgmma::wait<1>();
     if (step > 0) ring.release(previous);
@@ -70,7 +76,9 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
                                  GemmShared<plan>& shared, HandOver hand_over) {
   sums.clear();
   for (u32 step = 0; step < steps; ++step) {
+    stamp<"multiply", "wait">(step);
     const Stage stage = next_stage<plan>(ring);
+    stamp<"multiply", "multiply">(step);
     if (step + 1 == steps) hand_over();
     GemmSums<plan> products;
     multiply_stage<plan>(products, stage.index, first_row, shared, false);
@@ -103,6 +111,7 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       ring.skip(piece.steps);
       continue;
     }
+    stamp<"multiply", "turn">(number);
     if (pingpong && number > 0) turns.take();
     const auto hand_over = [&] {
       if (pingpong && more) turns.hand_over();
@@ -112,11 +121,13 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       multiply_promoted<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
     else
       multiply<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
+    stamp<"multiply", "store">(number);
     if constexpr (plan.cluster.k > 1)
       if (!cluster_sums.join(sums)) continue;
     finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
   }
   writer.end();
+  stamp<"multiply", "end">(0);
 }
 
 template <GemmPlan plan, class Function>
@@ -125,6 +136,7 @@ __global__ __launch_bounds__(plan.threads(),
   auto& shared = shared_of<plan>();
   const GemmPlace<plan> place;
 
+  start_stamps();
   if (threadIdx.x == 0) {
     ring_of<plan>(shared, place).init();
     if constexpr (plan.cluster.k > 1) shared.cluster_sums.init();

@@ -30,8 +30,7 @@ struct Name {
     for (int i = 0; i < 8 && index * 8 + i < size; ++i) word |= u64(u8(text[index * 8 + i])) << (8 * i);
     return word;
   }
-  static constexpr int longest = 24;  // characters that travel
-  static_assert(size - 1 <= longest, "a name has at most 24 characters");
+  static_assert(size - 1 <= 24, "a name has at most 24 characters: three words travel");
 };
 
 // What the warps that come by here are from now on.

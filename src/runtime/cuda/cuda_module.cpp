@@ -57,6 +57,18 @@ class CudaModule final : public LoadedModule {
     return &kernels_.emplace(name, describe(name, function)).first->second;
   }
 
+  std::optional<Symbol> symbol(std::string_view name) override {
+    const CudaDevice::Current current(*device_);
+    const std::string variable(name);
+    Symbol symbol;
+    CUdeviceptr address = 0;
+    const CUresult result = driver().module_variable(&address, &symbol.bytes, module_, variable.c_str());
+    if (result == CUDA_ERROR_NOT_FOUND) return std::nullopt;
+    device_->check(result, [&] { return fmt::format("looking up variable '{}' of '{}'", variable, name_); });
+    symbol.address = address;
+    return symbol;
+  }
+
   std::vector<std::string> entries() const override {
     std::vector<std::string> names;
     if (!driver().module_functions || !driver().module_function_count || !driver().function_name) {

@@ -82,6 +82,7 @@ Driver open() {
   library.required(driver.load_module, "cuModuleLoadDataEx", 2010);
   library.required(driver.unload_module, "cuModuleUnload", 2000);
   library.required(driver.module_function, "cuModuleGetFunction", 2000);
+  library.required(driver.module_variable, "cuModuleGetGlobal", 3020);
   library.required(driver.function_attribute, "cuFuncGetAttribute", 2020);
   library.required(driver.set_function_attribute, "cuFuncSetAttribute", 9000);
   library.required(driver.launch, "cuLaunchKernelEx", 11060);

@@ -54,6 +54,7 @@ struct Driver {
   PFN_cuModuleLoadDataEx_v2010 load_module;
   PFN_cuModuleUnload_v2000 unload_module;
   PFN_cuModuleGetFunction_v2000 module_function;
+  PFN_cuModuleGetGlobal_v3020 module_variable;
   PFN_cuFuncGetAttribute_v2020 function_attribute;
   PFN_cuFuncSetAttribute_v9000 set_function_attribute;
   PFN_cuLaunchKernelEx_v11060 launch;

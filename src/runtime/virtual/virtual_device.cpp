@@ -69,6 +69,10 @@ class VirtualModule final : public LoadedModule {
     const auto found = kernels_.find(entry);
     return found == kernels_.end() ? nullptr : &found->second;
   }
+  std::optional<Symbol> symbol(std::string_view name) override {
+    const auto [address, bytes] = vgpu::Machine::variable(*program_, name);
+    return bytes > 0 ? std::optional(Symbol{address, bytes}) : std::nullopt;
+  }
   std::vector<std::string> entries() const override {
     std::vector<std::string> names;
     for (const auto& [name, kernel] : kernels_) names.push_back(name);

@@ -75,6 +75,10 @@ std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view na
   return std::make_shared<Program>(ptx, name, state_->memory, state_->chip);
 }
 
+std::pair<std::uint64_t, std::uint64_t> Machine::variable(const Program& program, std::string_view name) {
+  return program.variable(name);
+}
+
 std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
   std::vector<const ProgramKernel*> all;
   for (const ProgramKernel& k : program.kernels()) all.push_back(&k);

@@ -174,6 +174,14 @@ std::vector<std::pair<const ptx::Variable*, u32>> Program::shared_variables(cons
   return found;
 }
 
+std::pair<u64, u64> Program::variable(std::string_view name) const {
+  const auto found = variable_index_.find(name);
+  if (found == variable_index_.end()) return {};
+  const ptx::Variable& v = module_.variables[found->second];
+  if (v.space != ptx::Space::global && v.space != ptx::Space::constant) return {};
+  return {variable_address_[found->second], v.bytes};
+}
+
 u64 Program::address_of(const std::string& symbol, bool generic) const {
   if (const auto v = variable_index_.find(symbol); v != variable_index_.end()) {
     const bool shared = module_.variables[v->second].space == ptx::Space::shared;
