@@ -53,6 +53,13 @@ struct Selected<false, A, B> {
 }  // namespace detail
 template <bool condition, class A, class B>
 using Select = typename detail::Selected<condition, A, B>::type;
+// A condition as an argument: for a function that is compiled once for each.
+template <bool value_>
+struct Fact {
+  static constexpr bool value = value_;
+};
+using True = Fact<true>;
+using False = Fact<false>;
 template <class T>
 inline constexpr bool never =
     false;  // false, but only once T is known: for a static_assert in a branch nobody may take

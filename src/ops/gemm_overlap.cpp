@@ -1,7 +1,6 @@
 // What of a GEMM request may not overlap.
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,45 +8,10 @@
 #include <fmt/format.h>
 
 #include "ops/gemm_problem.hpp"
+#include "ops/overlap.hpp"
 
 namespace wm::ops {
 namespace {
-
-// In how many bytes of each period of `pitch` the view's elements lie, from its address on; nothing where its
-// dimensions do not go with that period.
-std::optional<std::uint64_t> bytes_of_period(const View& view, std::uint64_t pitch) {
-  std::uint64_t width = size_of(view.dtype);
-  for (std::size_t i = 0; i < view.shape.size(); ++i) {
-    const std::uint64_t step = static_cast<std::uint64_t>(view.strides[i]) * size_of(view.dtype);
-    if (view.shape[i] <= 1 || step % pitch == 0) continue;
-    width += static_cast<std::uint64_t>(view.shape[i] - 1) * step;
-    if (width > pitch) return std::nullopt;
-  }
-  return width <= pitch ? std::optional(width) : std::nullopt;
-}
-
-// Calls look(pitch) for each step of the view's dimensions, in bytes, until it returns true.
-template <class Look>
-bool any_pitch(const View& view, const Look& look) {
-  for (std::size_t i = 0; i < view.shape.size(); ++i)
-    if (view.shape[i] > 1 && view.strides[i] > 0 &&
-        look(static_cast<std::uint64_t>(view.strides[i]) * size_of(view.dtype)))
-      return true;
-  return false;
-}
-
-// Whether an element of `x` may be one of `d`: their ranges of addresses meet, and they are no parts of one larger
-// matrix that lie side by side.
-bool overlap(const View& d, std::uint64_t d_address, const View& x, std::uint64_t x_address) {
-  if (d.elements() == 0 || x.elements() == 0) return false;
-  if (d_address >= x_address + x.span_bytes() || x_address >= d_address + d.span_bytes()) return false;
-  const auto side_by_side = [&](std::uint64_t pitch) {
-    const auto d_width = bytes_of_period(d, pitch), x_width = bytes_of_period(x, pitch);
-    const std::uint64_t apart = (pitch + d_address % pitch - x_address % pitch) % pitch;  // from x's first byte to d's
-    return d_width && x_width && apart >= *x_width && apart + *d_width <= pitch;
-  };
-  return !any_pitch(d, side_by_side) && !any_pitch(x, side_by_side);
-}
 
 // Whether x lies in memory as d does, element for element.
 bool alike(const View& d, const View& x) {

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "ops/expression.hpp"
+#include "ops/overlap.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::ops {
@@ -128,20 +129,6 @@ Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
     arrival = {Major::mn, spans, copied ? x.copies(x.matrix.column_stride) : Producer::elements};
   }
   return arrival;
-}
-
-// Whether two elements may share an address: each dimension must step over all that lies within the closer ones.
-bool overlaps_itself(const View& view) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride, size
-  for (std::size_t i = 0; i < view.shape.size(); ++i)
-    if (view.shape[i] > 1) steps.emplace_back(view.strides[i], view.shape[i]);
-  std::sort(steps.begin(), steps.end());
-  std::int64_t reach = 0;  // of the closer dimensions' last element
-  for (const auto& [stride, size] : steps) {
-    if (stride <= reach) return view.elements() > 0;
-    reach += (size - 1) * stride;
-  }
-  return false;
 }
 
 Vector vector_of(const View& view, std::string_view name, std::int64_t size, bool one_for_all,

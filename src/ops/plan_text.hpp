@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "warpmill/attention/plan.h"
 #include "warpmill/dtype.hpp"
 #include "warpmill/gemm/plan.h"
 

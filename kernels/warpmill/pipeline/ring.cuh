@@ -98,6 +98,15 @@ class Ring {
     return stage;
   }
   WM_DEVICE void commit(const Stage& stage) const { Courier::sent(stage.full); }
+  // The same without a courier: its one arrival is arrive(), by whoever sees that the data is there.
+  WM_DEVICE Stage acquire_for_others() {
+    static_assert(Courier::arrivals == 1, "a stage that others fill has one arrival");
+    const Stage stage = here();
+    mbarrier::wait_parity(stage.empty, phase_ ^ 1);
+    advance();
+    return stage;
+  }
+  WM_DEVICE void arrive(const Stage& stage) const { mbarrier::arrive(stage.full); }
 
   // The next stage, once its data is there.
   WM_DEVICE Stage wait() {
@@ -106,6 +115,8 @@ class Ring {
     advance();
     return stage;
   }
+  // The next stage, whatever is in it.
+  WM_DEVICE Stage next() const { return here(); }
   // Past `count` stages that others produce or consume.
   WM_DEVICE void skip(u32 count) {
     index_ += count;

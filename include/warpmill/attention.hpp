@@ -1,0 +1,62 @@
+// out = softmax(scale Q K^T) V: attention on the tensor cores.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "warpmill/attention/plan.h"
+#include "warpmill/buffer.hpp"
+#include "warpmill/device.hpp"
+#include "warpmill/trace.hpp"
+
+namespace wm {
+
+// Which key is opposite a query: with lengths that differ, counted from the ends (the last query sees the last key, as
+// in flash_attn) or from the beginnings (as in torch).
+enum class Alignment { ends, beginnings };
+
+// Query i sees keys i - left to i + right of those opposite it; nothing given is no limit. Causal: right = 0.
+struct AttentionMask {
+  std::optional<std::int64_t> left{}, right{};
+  Alignment alignment = Alignment::ends;
+
+  static AttentionMask causal(Alignment alignment = Alignment::ends) { return {.right = 0, .alignment = alignment}; }
+};
+
+// Sequences of different lengths one behind the other: sequence i has the positions offsets[i] to offsets[i + 1] - 1.
+// The offsets are i32 in device memory, one more than there are sequences, and do not fall; `longest` bounds the
+// lengths (a longer sequence is cut).
+struct AttentionSequences {
+  View query_offsets, key_offsets;
+  std::int64_t longest_queries, longest_keys;
+};
+
+// Q[batch, heads, queries, dim], K[batch, kv heads, keys, dim], V[batch, kv heads, keys, value dim], out[batch, heads,
+// queries, value dim], all bf16 or all f16; a head of K and V serves heads / kv heads of Q in a row. Any strides in
+// multiples of 16 bytes, so that [batch, positions, heads, dim] and parts of a packed QKV are views like any others;
+// the elements of a head lie side by side. With sequences there is no batch dimension. Head dims: 64, 128, 192 and 256;
+// value dims the same.
+struct AttentionRequest {
+  View q, k, v, out;
+  std::optional<View> lse{};     // f32 [batch, heads, queries]: the natural logarithm of each row's sum of exponentials
+  std::optional<float> scale{};  // of scores; 1 / sqrt(dim) where there is none
+  AttentionMask mask{};
+  float softcap = 0;  // scores become softcap * tanh(score / softcap); 0: they stay
+  std::optional<AttentionSequences> sequences{};
+  std::optional<AttentionPlan> plan{};  // by hand (its kind is filled in)
+  Trace* trace = nullptr;  // where a timeline of the launch goes: a build with stamps runs, and the call waits for it
+};
+
+struct AttentionResult {
+  AttentionPlan plan;  // what ran
+  unsigned blocks = 0;
+};
+
+// Puts the attention into the stream. A query that sees no key gets zeros, and -infinity for its logarithm. The first
+// call with a kind may compile and load a kernel (or take it from the cache): make it before a graph capture begins.
+// Later calls only launch, and may be captured. The result is the same bits every time. A request that cannot be served
+// is refused in words before anything is launched.
+AttentionResult attention(const Stream& stream, const AttentionRequest& request);
+
+}  // namespace wm

@@ -1,0 +1,27 @@
+// What the attention kernels get. Plain C++, shared by host and device.
+#pragma once
+
+#include "warpmill/attention/schedule.h"
+#include "warpmill/shared_types.h"
+
+namespace wm {
+
+struct AttentionArguments {
+  TensorMap q, k, v, out;  // (dim, position, head, batch); boxes of one swizzle width: 64 queries, one block of keys
+  unsigned queries, keys;  // of every sequence; where sequences have offsets, of none
+  unsigned head_ratio;     // query heads for each head of K and V
+  // Offsets of sequences among all queries and all keys: batches + 1 numbers each, in device memory.
+  unsigned long long query_offsets, key_offsets;
+  // Query i sees keys i + shift - left to i + shift + right. The shift aligns the last query with the last key.
+  bool align_ends;
+  int left, right;
+  float scale_log2;     // of a score, on its way to the power of two
+  float softcap_inner;  // tanh's argument, of a score; scale_log2 then follows the tanh
+  unsigned long long lse;
+  long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
+  unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets
+  long long out_position_stride, out_head_stride;
+  QuerySchedule schedule;
+};
+
+}  // namespace wm

@@ -1,0 +1,44 @@
+// An attention's kind: what is computed. All of it is part of what is compiled; lengths and counts of heads are not.
+// Plain C++, shared by host and device.
+#pragma once
+
+#include "warpmill/shared_types.h"
+
+namespace wm {
+
+// Which keys a query may see, besides those of its own sequence.
+struct MaskFacts {
+  bool right = false;  // none beyond so many to the right: causal where that is 0
+  bool left = false;   // none beyond so many to the left
+
+  template <class Facts, class Visit>
+  static constexpr void each_field(Facts& facts, Visit&& visit) {
+    visit("right", facts.right);
+    visit("left", facts.left);
+  }
+  constexpr bool operator==(const MaskFacts&) const = default;
+};
+
+struct AttentionKind {
+  DType element = DType::bf16;  // of Q, K, V and the output
+  int head_dim = 128;           // of Q and K
+  int value_dim = 128;          // of V and the output
+  MaskFacts mask{};
+  bool softcap = false;    // scores go through softcap * tanh(score / softcap)
+  bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
+  bool lse = false;        // the logarithm of each row's sum is written too
+
+  template <class Kind, class Visit>
+  static constexpr void each_field(Kind& kind, Visit&& visit) {
+    visit("element", kind.element);
+    visit("head_dim", kind.head_dim);
+    visit("value_dim", kind.value_dim);
+    visit("mask", kind.mask);
+    visit("softcap", kind.softcap);
+    visit("sequences", kind.sequences);
+    visit("lse", kind.lse);
+  }
+  constexpr bool operator==(const AttentionKind&) const = default;
+};
+
+}  // namespace wm

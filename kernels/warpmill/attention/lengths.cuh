@@ -1,0 +1,27 @@
+// Where a sequence lies among all queries and keys, and how long it is.
+#pragma once
+
+#include "warpmill/attention/arguments.h"
+#include "warpmill/attention/plan.h"
+#include "warpmill/types.cuh"
+
+namespace wm {
+
+struct Sequence {
+  u32 queries, keys;           // its lengths
+  u32 first_query, first_key;  // positions in the tensors
+  u32 batch;                   // coordinate in the tensors
+};
+
+template <AttentionPlan plan>
+WM_DEVICE Sequence sequence_of(const AttentionArguments& args, u32 batch) {
+  if constexpr (plan.kind.sequences) {
+    const u32* const queries = reinterpret_cast<const u32*>(args.query_offsets) + batch;
+    const u32* const keys = reinterpret_cast<const u32*>(args.key_offsets) + batch;
+    return {queries[1] - queries[0], keys[1] - keys[0], queries[0], keys[0], 0};
+  } else {
+    return {args.queries, args.keys, 0, 0, batch};
+  }
+}
+
+}  // namespace wm

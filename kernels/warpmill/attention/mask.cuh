@@ -1,0 +1,55 @@
+// Which keys the queries of a tile see: whole blocks of them, and inside a block each by itself.
+#pragma once
+
+#include "warpmill/attention/arguments.h"
+#include "warpmill/attention/lengths.cuh"
+#include "warpmill/attention/plan.h"
+#include "warpmill/tile/fragment.cuh"
+
+namespace wm {
+
+// The keys that queries `first` to `first + rows - 1` of a sequence see: for row r of them, from left(r) up to but not
+// including right(r).
+template <AttentionPlan plan>
+class Sight {
+ public:
+  WM_DEVICE Sight(const AttentionArguments& args, const Sequence& sequence, u32 first, u32 rows)
+      : keys_(sequence.keys), rows_(rows) {
+    const i32 diagonal = i32(first) + (args.align_ends ? i32(sequence.keys) - i32(sequence.queries) : 0);
+    left_ = plan.kind.mask.left ? diagonal - args.left : 0;
+    right_ = plan.kind.mask.right ? diagonal + args.right + 1 : i32(keys_);
+  }
+  // Beyond the sequence's ends nothing is seen.
+  WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(row) : 0; }
+  WM_DEVICE i32 right(u32 row) const { return plan.kind.mask.right ? min(right_ + i32(row), keys_) : keys_; }
+
+  // Blocks of keys that any row sees: from begin() up to but not including end(), if that is more.
+  WM_DEVICE i32 begin() const { return max(left(0), 0) / plan.keys; }
+  WM_DEVICE i32 end() const { return (max(right(rows_ - 1), 0) + plan.keys - 1) / plan.keys; }
+  // Of these, every row sees all of those from whole_begin() up to but not including whole_end().
+  WM_DEVICE i32 whole_begin() const { return (max(left(rows_ - 1), 0) + plan.keys - 1) / plan.keys; }
+  WM_DEVICE i32 whole_end() const { return max(right(0), 0) / plan.keys; }
+
+  // Scores of keys that a row of these does not see become -infinity. `block` is the keys' number.
+  WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 block) const {
+    const i32 first_key = block * plan.keys + i32(scores.column(0));
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 row = scores.row(half * 2);
+      const i32 from = left(row) - first_key, to = right(row) - first_key;
+#pragma unroll
+      for (int i = 0; i < scores.count; ++i) {
+        if (scores.half(i) != half) continue;
+        const i32 key = i / 4 * 8 + i % 2;  // from the thread's first on
+        if (key >= to || (plan.kind.mask.left && key < from)) scores.value[i] = -infinity;
+      }
+    }
+  }
+
+ private:
+  i32 keys_;
+  u32 rows_;
+  i32 left_, right_;
+};
+
+}  // namespace wm

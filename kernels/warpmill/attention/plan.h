@@ -1,0 +1,76 @@
+// An attention's plan: how one kernel cuts the work, and the arithmetic that follows. Plain C++, read by the host's
+// planner, by `warpmill plan` and by the kernel itself, so that all agree on every byte.
+#pragma once
+
+#include "warpmill/attention/kind.h"
+
+namespace wm {
+
+struct AttentionPlan {
+  AttentionKind kind{};
+  int keys = 128;  // of a block of keys: one step
+  int groups = 2;  // multiply warpgroups, of 64 queries each
+  int stages = 2;  // of K, and of V
+  int fma_exponentials =
+      0;  // of each eight exponentials, so many on the FMA units instead of the special-function units
+
+  template <class Plan, class Visit>
+  static constexpr void each_field(Plan& plan, Visit&& visit) {
+    visit("kind", plan.kind);
+    visit("keys", plan.keys);
+    visit("groups", plan.groups);
+    visit("stages", plan.stages);
+    visit("fma_exponentials", plan.fma_exponentials);
+  }
+  constexpr bool operator==(const AttentionPlan&) const = default;
+
+  static constexpr int group_threads = 128;     // a warpgroup
+  static constexpr int group_queries = 64;      // rows of one wgmma
+  static constexpr int register_limit = 65536;  // a multiprocessor has
+  static constexpr int shared_limit = 232448;   // bytes of a block
+  static constexpr int element_bytes = 2;
+  static constexpr int barrier_bytes = 1024;  // what barriers and the schedule may take, rounded up
+
+  constexpr int queries() const { return groups * group_queries; }
+  constexpr int threads() const { return group_threads * (1 + groups); }
+
+  // Shared memory: the groups' Q, stages of K and V, and strips of the output.
+  constexpr int q_bytes() const { return group_queries * kind.head_dim * element_bytes; }  // of one group
+  constexpr int k_bytes() const { return keys * kind.head_dim * element_bytes; }
+  constexpr int v_bytes() const { return keys * kind.value_dim * element_bytes; }
+  static constexpr int strip_columns = 64;  // one swizzle width
+  constexpr int strips() const { return kind.value_dim / strip_columns; }
+  static constexpr int strip_bytes = group_queries * strip_columns * element_bytes;
+  constexpr int inner_bytes() const { return groups * q_bytes() + stages * (k_bytes() + v_bytes()) + barrier_bytes; }
+  // Where a strip of its own fits, the next queries can come while the output leaves. Else it leaves from where the
+  // group's Q was.
+  constexpr bool own_strips() const {
+    return inner_bytes() + groups * strip_bytes <= shared_limit || kind.value_dim > kind.head_dim;
+  }
+  constexpr int shared_bytes() const { return inner_bytes() + (own_strips() ? groups * strip_bytes : 0); }
+
+  // Registers of a thread.
+  constexpr bool moves_registers() const { return groups > 1; }
+  static constexpr int load_registers() { return 32; }
+  constexpr int multiply_registers() const { return groups == 3 ? 160 : groups == 2 ? 240 : 255; }
+  // Scores, their rounded weights, and the output's sums.
+  constexpr int held_registers() const { return keys / 2 + keys / 4 + kind.value_dim / 2; }
+
+  // What is wrong with the plan, or nullptr.
+  constexpr const char* problem() const {
+    if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
+    if (keys < 16 || keys > 256 || keys % 16) return "a block of keys has 16 to 256, a multiple of 16";
+    if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
+    if (fma_exponentials < 0 || fma_exponentials > 8) return "of eight exponentials 0 to 8 are made by FMA";
+    if (kind.element != DType::bf16 && kind.element != DType::f16) return "elements are bf16 or f16";
+    if (kind.head_dim < 64 || kind.head_dim > 256 || kind.head_dim % 64) return "a head dim is 64, 128, 192 or 256";
+    if (kind.value_dim < 64 || kind.value_dim > 256 || kind.value_dim % 64) return "a value dim is 64, 128, 192 or 256";
+    if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
+    if (held_registers() + 28 > multiply_registers())
+      return "scores and sums leave a multiply thread too few registers";
+    return nullptr;
+  }
+  constexpr bool valid() const { return problem() == nullptr; }
+};
+
+}  // namespace wm

@@ -1,0 +1,77 @@
+// Tensor maps and arguments of an attention's launch.
+#include "ops/attention_launch.hpp"
+
+#include <algorithm>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "warpmill/error.hpp"
+#include "warpmill/tensor_map.hpp"
+
+namespace wm::ops {
+namespace {
+
+TensorMap map_heads(const Device& device, std::string_view name, DType dtype, const HeadTensor& tensor,
+                    std::int64_t batch, std::int64_t heads, std::int64_t dim, std::int64_t box_positions) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  // The stride of a dimension of one says nothing, and may be any legal one.
+  const auto step = [&](std::int64_t stride) { return stride != 0 ? stride * bytes : dim * bytes; };
+  const TensorMapSpec spec{
+      .element = map_element(dtype),
+      .address = tensor.address,
+      .dims = {batch, heads, tensor.positions, dim},
+      .strides = {step(tensor.batch_stride), step(tensor.head_stride), step(tensor.position_stride)},
+      .swizzle = Swizzle::b128,
+      .l2_promotion = L2Promotion::b128,
+      .box = {1, 1, box_positions, AttentionPlan::strip_columns}};
+  try {
+    return make_tensor_map(device, spec);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("attention refused: {}: {}", name, error.what()));
+  }
+}
+
+}  // namespace
+
+PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p, const AttentionPlan& plan) {
+  const DeviceInfo& info = device.info();
+  const std::int64_t tensors = p.kind.sequences ? 1 : p.batch;  // coordinate of a batch
+  const QuerySchedule schedule = plan::schedule_of(plan, p.shape(), info.l2_bytes);
+  const auto map = [&](std::string_view name, const HeadTensor& tensor, std::int64_t heads, int dim, int positions) {
+    // Without keys there is nothing to map, and nothing is copied.
+    return tensor.positions == 0 ? TensorMap{}
+                                 : map_heads(device, name, p.kind.element, tensor, tensors, heads, dim, positions);
+  };
+  constexpr double log2e = std::numbers::log2e;
+  const double scale = p.kind.softcap ? p.softcap : p.scale;
+  const AttentionArguments arguments{
+      .q = map("q", p.q, p.heads, p.kind.head_dim, plan.group_queries),
+      .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
+      .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
+      .out = map("out", p.out, p.heads, p.kind.value_dim, plan.group_queries),
+      .queries = static_cast<unsigned>(p.queries),
+      .keys = static_cast<unsigned>(p.keys),
+      .head_ratio = static_cast<unsigned>(p.heads / std::max<std::int64_t>(1, p.kv_heads)),
+      .query_offsets = p.query_offsets,
+      .key_offsets = p.key_offsets,
+      .align_ends = p.align_ends,
+      .left = static_cast<int>(p.left),
+      .right = static_cast<int>(p.right),
+      .scale_log2 = static_cast<float>(scale * log2e),
+      .softcap_inner = p.kind.softcap ? p.scale / p.softcap : 0,
+      .lse = p.lse.address,
+      .lse_batch_stride = p.lse.batch_stride,
+      .lse_head_stride = p.lse.head_stride,
+      .out_at = p.out.address,
+      .out_position_stride = p.out.position_stride,
+      .out_head_stride = p.out.head_stride,
+      .schedule = schedule};
+  const LaunchConfig config{.grid = {plan::blocks_of(schedule, plan::rates_of(info))},
+                            .block = {static_cast<std::uint32_t>(plan.threads())},
+                            .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
+                            .programmatic_dependent = true};
+  return {config, arguments};
+}
+
+}  // namespace wm::ops

@@ -1,0 +1,180 @@
+// Checks of an attention request.
+#include "ops/attention_problem.hpp"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ops/overlap.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::ops {
+namespace {
+
+[[noreturn]] void refuse_attention(const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, "attention refused: " + why);
+}
+
+std::string sizes(const View& view) { return fmt::format("{}", fmt::join(view.shape, " x ")); }
+
+void check_device(const View& view, std::string_view name, const Stream& stream) {
+  if (!(view.device == stream.device()))
+    refuse_attention(fmt::format("{} lies on {} and the stream belongs to {}", name, view.device.info().id,
+                                 stream.device().info().id));
+}
+
+// Dimensions from the last: dim, positions, heads, batch. A dimension of one has any stride.
+HeadTensor tensor_of(const View& view, bool has_dim) {
+  const std::size_t rank = view.shape.size(), inner = has_dim ? 1 : 0;
+  const auto stride = [&](std::size_t from_end) {
+    const std::size_t i = rank - 1 - from_end;
+    return from_end < rank && view.shape[i] > 1 ? view.strides[i] : 0;
+  };
+  return {view.address, stride(inner + 2), stride(inner + 1), stride(inner), view.shape[rank - 1 - inner]};
+}
+
+// What the copy engine asks of a tensor.
+void check_addressable(const View& view, std::string_view name) {
+  const std::size_t rank = view.shape.size();
+  const auto bytes = static_cast<std::int64_t>(size_of(view.dtype));
+  if (view.shape[rank - 1] > 1 && view.strides[rank - 1] != 1)
+    refuse_attention(fmt::format("{}'s last dimension has a stride of {}; the elements of a head must lie side by side",
+                                 name, view.strides[rank - 1]));
+  if (view.elements() == 0) return;
+  if (view.address % 16)
+    refuse_attention(
+        fmt::format("{} begins at {:#x}, which the copy engine cannot address: it must be a multiple of 16 "
+                    "bytes",
+                    name, view.address));
+  for (std::size_t i = 0; i + 1 < rank; ++i) {
+    if (view.shape[i] <= 1) continue;
+    const std::int64_t step = view.strides[i] * bytes;
+    if (step % 16 || step >= std::int64_t{1} << 40)
+      refuse_attention(fmt::format(
+          "{}'s dimension {} has a stride of {} elements ({} bytes), which the copy engine cannot address: it "
+          "must be a multiple of 16 bytes, below 2^40; copy it into a tensor with padded rows",
+          name, i, view.strides[i], step));
+  }
+}
+
+std::uint64_t offsets_of(const View& view, std::string_view name, const Stream& stream) {
+  check_device(view, name, stream);
+  if (view.dtype != DType::i32 || view.shape.size() != 1 || view.shape[0] < 1 ||
+      (view.shape[0] > 1 && view.strides[0] != 1))
+    refuse_attention(
+        fmt::format("{} holds {} of shape {}; offsets are i32, one dimension, side by side, one more than "
+                    "there are sequences",
+                    name, name_of(view.dtype), sizes(view)));
+  return view.address;
+}
+
+void set_mask(AttentionProblem& p, const AttentionMask& mask) {
+  const auto limit = [](const std::optional<std::int64_t>& given, std::string_view name, bool& fact,
+                        std::int64_t& value) {
+    if (!given) return;
+    if (*given < 0 || *given > 0x7fffffff / 2)
+      refuse_attention(
+          fmt::format("the mask's {} is {}; it is the number of keys seen to that side of the opposite one, "
+                      "0 to {}",
+                      name, *given, 0x7fffffff / 2));
+    fact = true;
+    value = *given;
+  };
+  limit(mask.left, "left", p.kind.mask.left, p.left);
+  limit(mask.right, "right", p.kind.mask.right, p.right);
+  p.align_ends = mask.alignment == Alignment::ends;
+}
+
+}  // namespace
+
+AttentionProblem understand(const Stream& stream, const AttentionRequest& request) {
+  const View &q = request.q, &k = request.k, &v = request.v, &out = request.out;
+  const std::array<std::pair<const View*, std::string_view>, 4> tensors{
+      {{&q, "q"}, {&k, "k"}, {&v, "v"}, {&out, "out"}}};
+  const std::size_t rank = request.sequences ? 3 : 4;
+  for (const auto& [view, name] : tensors) {
+    check_device(*view, name, stream);
+    if (view->dtype != q.dtype || (q.dtype != DType::bf16 && q.dtype != DType::f16))
+      refuse_attention(fmt::format("{} holds {}; q, k, v and out are all bf16 or all f16", name, name_of(view->dtype)));
+    if (view->shape.size() != rank)
+      refuse_attention(fmt::format("{} has {} dimensions; {}", name, view->shape.size(),
+                                   request.sequences ? "with sequences they are heads x positions x dim"
+                                                     : "they are batch x heads x length x dim"));
+    for (const std::int64_t size : view->shape)
+      if (size > 0x7fffffff) refuse_attention(fmt::format("{} is {}: beyond 32-bit coordinates", name, sizes(*view)));
+  }
+  const auto at = [&](const View& view, std::size_t from_end) { return view.shape[rank - 1 - from_end]; };
+  AttentionProblem p;
+  p.kind.element = q.dtype;
+  const std::int64_t head_dim = at(q, 0), value_dim = at(v, 0);
+  p.heads = at(q, 2), p.kv_heads = at(k, 2);
+  p.queries = at(q, 1), p.keys = at(k, 1);
+  p.batch = request.sequences ? request.sequences->query_offsets.elements() - 1 : q.shape[0];
+  const bool fits = at(k, 0) == head_dim && at(v, 1) == p.keys && at(v, 2) == p.kv_heads && at(out, 0) == value_dim &&
+                    at(out, 1) == p.queries && at(out, 2) == p.heads &&
+                    (request.sequences || (k.shape[0] == p.batch && v.shape[0] == p.batch && out.shape[0] == p.batch));
+  if (!fits)
+    refuse_attention(
+        fmt::format("the shapes do not fit: q is {}, k is {}, v is {}, out is {}; they are (batch x) heads x "
+                    "queries x dim, kv heads x keys x dim, kv heads x keys x value dim, heads x queries x "
+                    "value dim",
+                    sizes(q), sizes(k), sizes(v), sizes(out)));
+  if (p.kv_heads == 0 ? p.heads != 0 : p.heads % p.kv_heads)
+    refuse_attention(fmt::format("{} heads of q cannot share {} heads of k and v evenly", p.heads, p.kv_heads));
+  for (const auto& [dim, name] : {std::pair{head_dim, "head"}, {value_dim, "value"}})
+    if (dim != 64 && dim != 128 && dim != 192 && dim != 256)
+      refuse_attention(fmt::format("a {} dim of {} is not served; it is 64, 128, 192 or 256", name, dim));
+  p.kind.head_dim = static_cast<int>(head_dim), p.kind.value_dim = static_cast<int>(value_dim);
+  for (const auto& [view, name] : tensors) check_addressable(*view, name);
+  if (overlaps_itself(out))
+    refuse_attention(fmt::format("out's elements overlap: strides ({}) for a shape of {}", fmt::join(out.strides, ", "),
+                                 sizes(out)));
+  p.q = tensor_of(q, true), p.k = tensor_of(k, true), p.v = tensor_of(v, true), p.out = tensor_of(out, true);
+  if (request.sequences) {
+    const AttentionSequences& s = *request.sequences;
+    p.kind.sequences = true;
+    p.query_offsets = offsets_of(s.query_offsets, "query_offsets", stream);
+    p.key_offsets = offsets_of(s.key_offsets, "key_offsets", stream);
+    if (s.key_offsets.elements() != s.query_offsets.elements())
+      refuse_attention(fmt::format("there are {} query offsets and {} key offsets; they must be as many",
+                                   s.query_offsets.elements(), s.key_offsets.elements()));
+    if (s.longest_queries < 0 || s.longest_keys < 0)
+      refuse_attention("the longest sequence cannot have a negative length");
+    p.queries = std::min(s.longest_queries, p.queries), p.keys = std::min(s.longest_keys, p.keys);
+  }
+  if (request.lse) {
+    const View& lse = *request.lse;
+    check_device(lse, "lse", stream);
+    std::vector<std::int64_t> expected(out.shape.begin(), out.shape.end() - 1);
+    if (lse.dtype != DType::f32 || lse.shape != expected || (lse.shape.back() > 1 && lse.strides.back() != 1))
+      refuse_attention(fmt::format("lse holds {} of shape {}; it is f32 of shape {}, positions side by side",
+                                   name_of(lse.dtype), sizes(lse), fmt::format("{}", fmt::join(expected, " x "))));
+    if (overlaps_itself(lse)) refuse_attention("lse's elements overlap");
+    p.kind.lse = true;
+    p.lse = tensor_of(lse, false);
+  }
+  set_mask(p, request.mask);
+  p.scale = request.scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim))));
+  if (!std::isfinite(p.scale) || p.scale < 0)
+    refuse_attention(fmt::format("the scale is {}; it must be finite and not negative", p.scale));
+  p.softcap = request.softcap;
+  if (!std::isfinite(p.softcap) || p.softcap < 0)
+    refuse_attention(fmt::format("the softcap is {}; it must be finite and not negative (0: none)", p.softcap));
+  p.kind.softcap = p.softcap > 0;
+  for (const auto& [view, name] : tensors) {
+    if (view == &out) continue;
+    if (overlap(out, out.address, *view, view->address)) refuse_attention(fmt::format("out overlaps {}", name));
+    if (request.lse && overlap(*request.lse, request.lse->address, *view, view->address))
+      refuse_attention(fmt::format("lse overlaps {}", name));
+  }
+  if (request.lse && overlap(out, out.address, *request.lse, request.lse->address))
+    refuse_attention("out overlaps lse");
+  return p;
+}
+
+}  // namespace wm::ops

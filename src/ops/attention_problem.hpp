@@ -1,0 +1,36 @@
+// An attention request, checked and put into one form: what to compute, and where everything lies.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/attention_choice.hpp"
+#include "warpmill/attention.hpp"
+
+namespace wm::ops {
+
+// A tensor by batch, head and position; the elements of a head lie side by side.
+struct HeadTensor {
+  std::uint64_t address = 0;
+  std::int64_t batch_stride = 0, head_stride = 0, position_stride = 0;  // elements
+  std::int64_t positions = 0;                                           // of one batch
+  bool operator==(const HeadTensor&) const = default;
+};
+
+struct AttentionProblem {
+  AttentionKind kind;
+  std::int64_t batch = 1, heads = 1, kv_heads = 1;  // batch: sequences where they have offsets
+  std::int64_t queries = 0, keys = 0;               // of each sequence, or of the longest
+  HeadTensor q, k, v, out, lse;
+  std::uint64_t query_offsets = 0, key_offsets = 0;
+  std::int64_t left = 0, right = 0;
+  bool align_ends = true;
+  float scale = 1, softcap = 0;
+
+  bool operator==(const AttentionProblem&) const = default;
+  plan::AttentionShape shape() const { return {batch, heads, kv_heads, queries, keys}; }
+};
+
+// Refuses in words what cannot be served.
+AttentionProblem understand(const Stream& stream, const AttentionRequest& request);
+
+}  // namespace wm::ops
