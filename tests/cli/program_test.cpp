@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "case/files.hpp"
-#include "cli/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 using testing::AllOf;
 using testing::HasSubstr;

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/temporary_folder.hpp"
 #include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace wm;
 using namespace wm::plan;

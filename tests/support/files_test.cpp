@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "cli/refusal.hpp"
-#include "cli/temporary_folder.hpp"
+#include "support/refusal.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace wm::cases;
 using testing::HasSubstr;

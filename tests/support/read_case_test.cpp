@@ -8,8 +8,8 @@
 
 #include "case/case.hpp"
 #include "case/document.hpp"
-#include "cli/refusal.hpp"
-#include "cli/temporary_folder.hpp"
+#include "support/refusal.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace wm;
 using namespace wm::cases;
