@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "warpmill/api.hpp"
+
 namespace wm {
 
 enum class ErrorCode {
@@ -19,9 +21,9 @@ enum class ErrorCode {
   internal,   // a bug here
 };
 
-std::string_view name_of(ErrorCode code);
+WARPMILL_API std::string_view name_of(ErrorCode code);
 
-class Error : public std::runtime_error {
+class WARPMILL_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const { return code_; }

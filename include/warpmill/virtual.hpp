@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/check.hpp"
 #include "warpmill/device.hpp"
 
@@ -43,14 +44,14 @@ struct RunReport {
 
 // A virtual device's options hold for every launch on it from then on; its report is that of the launch that ended
 // last. Each throws invalid_argument for a device that is not virtual.
-void set_run_options(const Device& device, const RunOptions& options);
-RunOptions run_options(const Device& device);
-RunReport last_run(const Device& device);
+WARPMILL_API void set_run_options(const Device& device, const RunOptions& options);
+WARPMILL_API RunOptions run_options(const Device& device);
+WARPMILL_API RunReport last_run(const Device& device);
 
 // What messages and findings call the allocation at `address`.
-void name_memory(const Device& device, std::uint64_t address, const std::string& name);
+WARPMILL_API void name_memory(const Device& device, std::uint64_t address, const std::string& name);
 // The memory at `address` (of one allocation) counts as never written, whatever it holds: the judge reports reads of
 // it.
-void mark_unwritten(const Device& device, std::uint64_t address);
+WARPMILL_API void mark_unwritten(const Device& device, std::uint64_t address);
 
 }  // namespace wm::vgpu

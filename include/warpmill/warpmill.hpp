@@ -8,6 +8,7 @@
 #include "warpmill/error.hpp"
 #include "warpmill/gemm.hpp"
 #include "warpmill/jit.hpp"
+#include "warpmill/log.hpp"
 #include "warpmill/module.hpp"
 #include "warpmill/tensor_map.hpp"
 #include "warpmill/virtual.hpp"

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/environment.hpp"
+#include "common/log.hpp"
 
 namespace wm::jit {
 namespace {
@@ -66,11 +66,10 @@ class WithoutFileSizeSignal {
   sigset_t signal_{}, before_{};
 };
 
-// A library has no other way to tell, and a slow start that nobody explains is worse than a line.
 void warn_once(const fs::path& folder, const std::string& problem) {
   static std::atomic<bool> warned = false;
   if (!warned.exchange(true))
-    std::fprintf(stderr, "warpmill: compiled kernels are not cached in %s: %s\n", folder.c_str(), problem.c_str());
+    log(LogSeverity::warning, fmt::format("compiled kernels are not cached in {}: {}", folder.string(), problem));
 }
 
 fs::path folder_by_environment() {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "common/environment.hpp"
+#include "common/log.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
@@ -189,10 +190,10 @@ const TunedPlans& known_plans() {
     std::vector<std::string> problems, ours;
     const std::filesystem::path file = user_plans_file();
     std::string text = file.empty() ? "" : read_plans(file, problems).text();
-    // A library has no other way to tell, and a plan that is silently not taken is worse than a line.
     if (!problems.empty())
-      std::fprintf(stderr, "warpmill: ignored in the table of plans: %s%s\n", problems.front().c_str(),
-                   problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1).c_str() : "");
+      log(LogSeverity::warning,
+          fmt::format("ignored in the table of plans: {}{}", problems.front(),
+                      problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : ""));
     return TunedPlans::from_text(text.append(shipped_plans_text()), "", ours);
   }();
   return plans;
