@@ -2,17 +2,13 @@
 #include "plan/tuned_plans.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "common/environment.hpp"
+#include "common/files.hpp"
 #include "common/log.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
@@ -171,17 +167,12 @@ std::filesystem::path user_plans_file() {
 }
 
 TunedPlans read_plans(const std::filesystem::path& file, std::vector<std::string>& problems) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::fopen(file.c_str(), "re"), std::fclose);
-  int reason = input ? 0 : errno;
   std::string text;
-  if (input) {
-    std::array<char, 4096> piece;
-    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), input.get()))
-      text.append(piece.data(), got);
-    if (std::ferror(input.get())) reason = errno;
+  try {
+    text = read_text(file);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) problems.emplace_back(error.what());
   }
-  if (reason != 0 && reason != ENOENT)
-    problems.push_back(fmt::format("{} cannot be read: {}", file.string(), std::strerror(reason)));
   return TunedPlans::from_text(text, file.string(), problems);
 }
 

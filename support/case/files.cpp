@@ -1,141 +1,107 @@
-// Reading and atomically writing whole files.
+// Writing whole files: beside their place, then renamed into it.
 #include "files.hpp"
 
 #include <cerrno>
-#include <cstring>
-#include <utility>
+#include <cstdlib>
+#include <string>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "warpmill/error.hpp"
 
 namespace wm::cases {
 namespace {
 
-[[noreturn]] void fail(std::string_view doing, const std::filesystem::path& file, int reason) {
-  const auto code = reason == ENOENT ? ErrorCode::not_found : ErrorCode::io;
-  throw Error(code, fmt::format("cannot {} {}: {}", doing, file.string(), std::strerror(reason)));
-}
+namespace fs = std::filesystem;
 
-class Descriptor {
+// A new file beside the one that it will replace; gone at the end unless it did. No signal that ends the program comes
+// between.
+class Replacement {
  public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
+  explicit Replacement(const fs::path& file)
+      : target_(written_file(file)),
+        temporary_(target_.string() + ".XXXXXX"),
+        output_(::mkostemp(temporary_.data(), O_CLOEXEC)) {
+    if (output_ < 0) fail_with_file("create a file beside", file, errno);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return value_; }
-  // Some file systems report a full disk only here.
-  int close() { return ::close(std::exchange(value_, -1)); }
+  ~Replacement() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+
+  // 0, or the reason it failed.
+  int write(std::span<const std::span<const std::byte>> parts) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(output_, 0666 & ~mask);  // mkostemp makes it private; a plain file follows the umask
+    for (const auto part : parts)
+      if (const int reason = write_all(output_, part, signals_)) return reason;
+    if (output_.close() < 0 || ::rename(temporary_.c_str(), target_.c_str()) < 0) return errno;
+    temporary_.clear();
+    return 0;
+  }
 
  private:
-  int value_;
+  const SignalsHeldOff signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT};  // first and last: they arrive when all is in order
+  fs::path target_;
+  std::string temporary_;
+  Descriptor output_;
 };
 
-template <class Container>
-Container read_whole(const std::filesystem::path& file) {
-  const Descriptor input(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (input.get() < 0) fail("open", file, errno);
-  Container contents;
-  std::size_t filled = 0;
-  struct stat status {};
-  if (::fstat(input.get(), &status) == 0 && S_ISREG(status.st_mode)) contents.resize(status.st_size);
-  for (;;) {
-    if (filled == contents.size()) contents.resize(filled + 65536);
-    const ssize_t got = ::read(input.get(), contents.data() + filled, contents.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", file, errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  contents.resize(filled);
-  return contents;
-}
-
-// 0, or the reason it failed.
-int write_whole(int descriptor, std::span<const std::byte> contents) {
-  while (!contents.empty()) {
-    const ssize_t done = ::write(descriptor, contents.data(), contents.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return errno;
-    contents = contents.subspan(static_cast<std::size_t>(done));
-  }
-  return 0;
-}
-
-// A pipe or a device cannot be replaced by a new file: it is written in place.
-bool in_place(const std::filesystem::path& file) {
-  std::error_code ignored;
-  return std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
-}
-
-// A new file beside the one that it will replace. A symbolic link stays a link: its target is replaced.
-struct Replacement {
-  explicit Replacement(const std::filesystem::path& file)
-      : target(resolved(file)),
-        temporary(target.string() + ".XXXXXX"),
-        output(::mkostemp(temporary.data(), O_CLOEXEC)) {
-    if (output.get() < 0) fail("create a file beside", file, errno);
-  }
-  std::filesystem::path target;
-  std::string temporary;
-  Descriptor output;
-
- private:
-  static std::filesystem::path resolved(const std::filesystem::path& file) {
-    std::error_code failed;
-    const auto path = std::filesystem::weakly_canonical(file, failed);
-    return failed ? file : path;
-  }
-};
-
-int write_parts(Descriptor& output, std::span<const std::span<const std::byte>> parts) {
+void write_in_place(const fs::path& file, std::span<const std::span<const std::byte>> parts) {
+  // Without waiting, so that a pipe that nobody reads is refused (ENXIO); the writes wait for the reader. Appended,
+  // because /dev/stdout may be a file.
+  Descriptor output(::open(file.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC));
+  if (output < 0 && errno == ENXIO)
+    throw Error(ErrorCode::io, "cannot write " + file.string() + ": nobody reads this pipe");
+  if (output < 0) fail_with_file("open", file, errno);
+  ::fcntl(output, F_SETFL, ::fcntl(output, F_GETFL) & ~O_NONBLOCK);
+  const SignalsHeldOff signals;
   for (const auto part : parts)
-    if (const int reason = write_whole(output.get(), part)) return reason;
-  return output.close() < 0 ? errno : 0;
+    if (const int reason = write_all(output, part, signals)) fail_with_file("write", file, reason);
+  if (output.close() < 0) fail_with_file("write", file, errno);
 }
 
 }  // namespace
 
-std::string read_text(const std::filesystem::path& file) { return read_whole<std::string>(file); }
-std::vector<std::byte> read_bytes(const std::filesystem::path& file) {
-  return read_whole<std::vector<std::byte>>(file);
+fs::path written_file(const fs::path& file) {
+  constexpr int most_links = 40;  // as the system's own limit
+  std::error_code failed;
+  fs::path path = file;
+  for (int links = 0; fs::is_symlink(path, failed); ++links) {
+    if (links == most_links) fail_with_file("write", file, ELOOP);
+    path = path.parent_path() / fs::read_symlink(path, failed);  // an absolute one replaces what is before it
+  }
+  const fs::path resolved = fs::weakly_canonical(path, failed);
+  return failed ? path : resolved;
 }
 
-void check_writable(const std::filesystem::path& file) {
-  if (in_place(file)) {  // not opened: that alone would wake a pipe's reader
-    if (std::filesystem::is_directory(file)) fail("write", file, EISDIR);
-    if (::access(file.c_str(), W_OK) < 0) fail("write", file, errno);
-    return;
-  }
-  const Replacement probe(file);
-  ::unlink(probe.temporary.c_str());
+bool is_replaced(const fs::path& file) {
+  std::error_code ignored;
+  // /dev/stdout may be a file, but one that the program has open: to replace it would lose what is written there.
+  if (fs::absolute(file, ignored).lexically_normal().string().starts_with("/dev/")) return false;
+  return !fs::exists(file, ignored) || fs::is_regular_file(file, ignored);
 }
 
-void write_file(const std::filesystem::path& file, std::span<const std::span<const std::byte>> parts) {
-  if (in_place(file)) {
-    Descriptor output(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-    if (output.get() < 0) fail("open", file, errno);
-    if (const int reason = write_parts(output, parts)) fail("write", file, reason);
+void check_writable(const fs::path& file) {
+  if (is_replaced(file)) {
+    const Replacement probe(file);
     return;
   }
+  // Not opened: that alone would wake a pipe's reader.
+  if (fs::is_directory(file)) fail_with_file("write", file, EISDIR);
+  if (::access(file.c_str(), W_OK) < 0) fail_with_file("write", file, errno);
+}
+
+void write_file(const fs::path& file, std::span<const std::span<const std::byte>> parts) {
+  if (!is_replaced(file)) return write_in_place(file, parts);
   Replacement replacement(file);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(replacement.output.get(), 0666 & ~mask);  // mkostemp makes it private; a plain file follows the umask
-  int reason = write_parts(replacement.output, parts);
-  if (reason == 0 && ::rename(replacement.temporary.c_str(), replacement.target.c_str()) < 0) reason = errno;
-  if (reason != 0) {
-    ::unlink(replacement.temporary.c_str());
-    fail("write", file, reason);
-  }
+  if (const int reason = replacement.write(parts)) fail_with_file("write", file, reason);
 }
 
-void write_file(const std::filesystem::path& file, std::span<const std::byte> contents) {
+void write_file(const fs::path& file, std::span<const std::byte> contents) {
   write_file(file, std::span(&contents, 1));
 }
 

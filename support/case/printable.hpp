@@ -4,19 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
-
 namespace wm::cases {
 
-// Control characters as \x1b, so that no file speaks to the terminal; line ends stay.
-inline std::string printable(std::string_view text) {
-  std::string result;
-  for (const char c : text)
-    if ((static_cast<unsigned char>(c) < ' ' && c != '\n') || c == '\x7f')
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else
-      result += c;
-  return result;
-}
+// What a terminal would act on shown as \x1b or \u202e: control characters, bytes that are no UTF-8, characters that
+// turn the direction of a text around. Line ends and tabs stay.
+std::string printable(std::string_view text);
 
 }  // namespace wm::cases

@@ -193,6 +193,20 @@ TEST_F(CaseFile, ARefusalShowsControlCharactersInsteadOfSendingThem) {
   EXPECT_THAT(refused("\x7f"), HasSubstr(R"(last read: '\x7f')"));
 }
 
+TEST_F(CaseFile, TwoOutputsDoNotGoToOneFile) {
+  const auto both = [&](std::string_view first, std::string_view second) {
+    return refused_with(R"("write": "y.npy", "equals": "x", "tolerance": {"absolute": 0.5, "relative": 0.25}})",
+                        fmt::format(R"("write": "{}"}}, "x": {{"write": "{}"}})", first, second));
+  };
+  EXPECT_THAT(both("y.npy", "y.npy"), HasSubstr(R"(outputs.x.write: "y" is written to this file already)"));
+  EXPECT_THAT(both("y.npy", "./y.npy"), HasSubstr("already"));
+  std::filesystem::create_symlink("y.npy", folder_ / "link.npy");
+  EXPECT_THAT(both("y.npy", "link.npy"), HasSubstr("already"));
+  EXPECT_EQ(both("y.npy", "x.npy"), "(not refused)");
+  std::filesystem::create_symlink("/dev/null", folder_ / "null.npy");
+  EXPECT_EQ(both("null.npy", "null.npy"), "(not refused)");
+}
+
 TEST_F(CaseFile, ALargeFileTakesTimeInProportion) {
   constexpr int many = 100'000;  // about 2 s; with work for each pair of them it would be minutes
   const auto start = std::chrono::steady_clock::now();
