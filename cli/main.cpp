@@ -6,8 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "case/printable.hpp"
 #include "commands/commands.hpp"
 #include "warpmill/error.hpp"
+#include "warpmill/log.hpp"
 
 namespace {
 
@@ -76,6 +78,13 @@ void add_products(CLI::App& app, Command& command) {
   app.add_option("--device", command.device, device_help);
   app.add_option("--plan", command.by_hand, std::string(plan_help) + "; measured too, may be given several times")
       ->allow_extra_args(false);
+}
+
+// What the library has to tell goes to standard error; what it only notes does not.
+void listen_to_library() {
+  wm::set_log([](wm::LogSeverity severity, std::string_view text) {
+    if (severity == wm::LogSeverity::warning) fmt::print(stderr, "warpmill: {}\n", wm::cases::printable(text));
+  });
 }
 
 int start(int count, char** arguments) {
@@ -206,6 +215,7 @@ int start(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   try {
+    listen_to_library();
     const int status = start(count, arguments);
     if (std::fflush(stdout) != 0) throw wm::Error(wm::ErrorCode::io, "cannot write to standard output");
     return status;

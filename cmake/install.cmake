@@ -1,9 +1,8 @@
-# What an installed copy holds: the library with its CMake package, the headers for hosts and for kernels, the program.
+# What an installed copy holds: the library, static and shared, with its CMake package, the headers for hosts and for kernels, the program.
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/warpmill)
 
-target_compile_features(warpmill PUBLIC cxx_std_20)
-install(TARGETS warpmill EXPORT warpmill)
+install(TARGETS warpmill warpmill_shared EXPORT warpmill)
 install(TARGETS warpmill_program)
 install(DIRECTORY include/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The library carries these as text for its own compiler; installed they also serve nvcc, under the same names.

@@ -17,8 +17,8 @@ inline void promise(bool kept, std::string_view what, std::string_view shown = {
 inline void promise_clean(std::string_view message) {
   promise(!message.empty(), "a refusal says something");
   for (const char c : message)
-    promise((static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\n', "a refusal has no control characters",
-            message);
+    promise((static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\n' || c == '\t',
+            "a refusal has no control characters", message);
 }
 
 }  // namespace wm::fuzz

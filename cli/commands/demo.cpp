@@ -47,7 +47,8 @@ int demo(const DemoCommand& command) {
   for (const auto& file : cases_in(command.folder)) {
     try {
       const auto description = cases::read_case(file);
-      const auto result = cases::run_case(description, {command.device, 1, command.virtual_options});
+      const auto result =
+          cases::run_case(description, {.device = command.device, .virtual_options = command.virtual_options});
       fmt::print(row, description.name, result.device.id, outcome(result),
                  result.program ? time_in_words(result.compile_seconds * 1000) : "-",
                  time_in_words(result.milliseconds[0]),

@@ -217,7 +217,10 @@ int run(const RunCommand& command) {
   try {
     const Case description = cases::read_case(command.file);
     if (!command.emit.empty()) return emit(description, command);
-    cases::RunRequest request{command.device, command.repeat, command.virtual_options, command.poison};
+    cases::RunRequest request{.device = command.device,
+                              .repeat = command.repeat,
+                              .virtual_options = command.virtual_options,
+                              .poison = command.poison};
     if (command.fidelity) {
       request.virtual_options.count_instructions = true;
       const auto info = cases::open_device(description, command.device).info();

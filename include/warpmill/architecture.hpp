@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "warpmill/api.hpp"
+
 namespace wm {
 
-struct Architecture {
+struct WARPMILL_API Architecture {
   int major = 9;
   int minor = 0;
   bool specific = false;  // the "a" of sm_90a: features of exactly this chip, wgmma and setmaxnreg among them

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "warpmill/api.hpp"
 #include "warpmill/attention/plan.h"
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
@@ -57,6 +58,6 @@ struct AttentionResult {
 // call with a kind may compile and load a kernel (or take it from the cache): make it before a graph capture begins.
 // Later calls only launch, and may be captured. The result is the same bits every time. A request that cannot be served
 // is refused in words before anything is launched.
-AttentionResult attention(const Stream& stream, const AttentionRequest& request);
+WARPMILL_API AttentionResult attention(const Stream& stream, const AttentionRequest& request);
 
 }  // namespace wm

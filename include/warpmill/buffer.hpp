@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/dtype.hpp"
 
@@ -14,7 +15,7 @@ namespace wm {
 
 // Elements in device memory, row-major by default, outermost dimension first. Owns nothing, so it also describes
 // memory of the caller's: View(device, pointer, DType::bf16, {m, k}). No shape at all is one element.
-struct View {
+struct WARPMILL_API View {
   Device device;
   std::uint64_t address = 0;
   DType dtype = DType::f32;
@@ -32,7 +33,7 @@ struct View {
   View transposed() const;         // the last two dimensions exchanged; the same elements
 };
 
-class Buffer {
+class WARPMILL_API Buffer {
  public:
   Buffer(const Device& device, std::size_t bytes);  // zero bytes are allowed and have address 0
   ~Buffer();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/module.hpp"
 
 namespace wm::vgpu {
@@ -32,8 +33,8 @@ struct Finding {
   Severity severity = Severity::error;
   std::string message, help;
   std::vector<FindingPlace> places;
-  std::uint64_t count = 1;   // how often it was seen, at these lines
-  std::string text() const;  // as printed
+  std::uint64_t count = 1;                // how often it was seen, at these lines
+  WARPMILL_API std::string text() const;  // as printed
 };
 
 // What a run executed, all of it under the judge's eyes.
@@ -48,8 +49,8 @@ struct CheckSummary {
 struct CheckReport {
   std::vector<Finding> findings;  // errors first
   CheckSummary executed;
-  bool clean() const;                   // no error; advice does not count
-  void join(const CheckReport& other);  // of another run of the same kernel
+  WARPMILL_API bool clean() const;                   // no error; advice does not count
+  WARPMILL_API void join(const CheckReport& other);  // of another run of the same kernel
 };
 
 }  // namespace wm::vgpu

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/architecture.hpp"
 
 namespace wm {
@@ -36,7 +37,7 @@ struct DeviceInfo {
 };
 
 // A device is a handle: copies name the same device. Opening an id twice gives the same device.
-class Device {
+class WARPMILL_API Device {
  public:
   static std::vector<DeviceInfo> list();    // GPUs first, then the virtual ones
   static Device open(std::string_view id);  // "cuda:0", "virtual" (sm_90a), "virtual:sm_80", "virtual:sm_90a:sms=4"
@@ -56,7 +57,7 @@ class Device {
 
 // Work in order on one device. Made here (it does not wait for the default stream), or the caller's own (a
 // cudaStream_t or CUstream), which stays the caller's.
-class Stream {
+class WARPMILL_API Stream {
  public:
   explicit Stream(const Device& device);
   static Stream wrap(const Device& device, void* native);  // nullptr is the device's default stream
@@ -84,7 +85,7 @@ class Stream {
   bool owned_ = false;
 };
 
-class Event {
+class WARPMILL_API Event {
  public:
   explicit Event(const Device& device);
   ~Event();

@@ -6,14 +6,15 @@
 #include <string_view>
 #include <type_traits>
 
+#include "warpmill/api.hpp"
 #include "warpmill/shared_types.h"
 
 namespace wm {
 
-std::size_t size_of(DType dtype);              // bytes an element
-std::string_view name_of(DType dtype);         // "bf16"
-DType dtype_from_name(std::string_view name);  // throws invalid_argument and lists the names
-bool is_floating(DType dtype);
+WARPMILL_API std::size_t size_of(DType dtype);              // bytes an element
+WARPMILL_API std::string_view name_of(DType dtype);         // "bf16"
+WARPMILL_API DType dtype_from_name(std::string_view name);  // throws invalid_argument and lists the names
+WARPMILL_API bool is_floating(DType dtype);
 
 // dtype_of<float> == DType::f32; a type with no DType does not compile.
 template <class T>
@@ -78,7 +79,7 @@ template <class T>
 inline constexpr DType dtype_of = DTypeOf<std::remove_cv_t<T>>::value;
 
 // One element at `data`, widened to double, or rounded from double: the slow, general way, for fills and comparisons.
-double load_element(DType dtype, const void* data);
-void store_element(DType dtype, void* data, double value);
+WARPMILL_API double load_element(DType dtype, const void* data);
+WARPMILL_API void store_element(DType dtype, void* data, double value);
 
 }  // namespace wm

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "warpmill/api.hpp"
+
 namespace wm {
 
 enum class ErrorCode {
@@ -15,13 +17,14 @@ enum class ErrorCode {
   compile,    // the kernel's source or PTX was refused
   launch,     // the launch was refused
   execution,  // the kernel ran and failed: a trap, a bad address, a deadlock
+  stopped,    // the caller asked for its end
   io,         // the file system
   internal,   // a bug here
 };
 
-std::string_view name_of(ErrorCode code);
+WARPMILL_API std::string_view name_of(ErrorCode code);
 
-class Error : public std::runtime_error {
+class WARPMILL_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const { return code_; }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "warpmill/api.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/gemm/plan.h"
@@ -69,7 +70,7 @@ struct GemmResult {
   unsigned blocks = 0;
   bool tuned = false;  // measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
-  std::string path() const;
+  WARPMILL_API std::string path() const;
 };
 
 // Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
@@ -77,6 +78,6 @@ struct GemmResult {
 // types, layouts, alignments and parts of the epilogue only launch, and may be captured (a split plan uses the
 // capturing stream's workspace: replay such graphs in that stream, or not beside its other products). The result is the
 // same bits every time. A request that cannot be served is refused in words before anything is launched.
-GemmResult gemm(const Stream& stream, const GemmRequest& request);
+WARPMILL_API GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/architecture.hpp"
 
 namespace wm::jit {
@@ -52,7 +53,7 @@ struct Program {
 
 // From the cache where it holds this program: the same source, headers, flags, architecture and compiler. Threads that
 // ask for one program at the same time compile it once. A program that includes a name made by a macro is not cached.
-Program compile(const Source& source, const Options& options);
+WARPMILL_API Program compile(const Source& source, const Options& options);
 
 // The NVRTC in use, or why there is none. WARPMILL_NVRTC names one; docs/jit.md has the order of the search.
 struct CompilerInfo {
@@ -63,7 +64,7 @@ struct CompilerInfo {
   std::string note;     // where found but not as tested: newer than 13.0, or without the toolkit's headers
   std::vector<Architecture> architectures;
 };
-CompilerInfo compiler_info();
+WARPMILL_API CompilerInfo compiler_info();
 
 // The cache on disk: WARPMILL_CACHE_DIR, or warpmill/ in the user's cache folder; WARPMILL_CACHE_MAX_BYTES bounds it (1
 // GiB), 0 turns it off.
@@ -73,10 +74,10 @@ struct CacheInfo {
   std::size_t entries = 0;
   std::size_t bytes = 0;
 };
-CacheInfo cache_info();
-std::size_t clear_cache();  // entries removed
+WARPMILL_API CacheInfo cache_info();
+WARPMILL_API std::size_t clear_cache();  // entries removed
 
 // Warpmill's kernel headers: "warpmill/ptx/tma.cuh" -> text.
-const std::map<std::string, std::string_view>& embedded_headers();
+WARPMILL_API const std::map<std::string, std::string_view>& embedded_headers();
 
 }  // namespace wm::jit

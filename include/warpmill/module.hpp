@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 
@@ -52,7 +53,7 @@ struct Symbol {
   std::size_t bytes = 0;
 };
 
-class Kernel {
+class WARPMILL_API Kernel {
  public:
   const std::string& name() const;
   const Device& device() const { return device_; }
@@ -74,7 +75,7 @@ class Kernel {
   const runtime::LoadedKernel* kernel_ = nullptr;
 };
 
-class Module {
+class WARPMILL_API Module {
  public:
   static Module load(const Device& device, const jit::Program& program, std::string_view name = "program");
   static Module load_ptx(const Device& device, std::string_view ptx, std::string_view name = "module.ptx");
@@ -107,8 +108,8 @@ struct Argument {
 // Puts the kernel into the stream. Everything that can be known wrong is refused before, in words: sizes against the
 // device's limits, the cluster against the grid, the arguments against the kernel's parameters. An integer of 8 bytes
 // may stand for a pointer, and a struct parameter takes any argument of its size.
-void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config,
-            std::span<const Argument> arguments = {});
+WARPMILL_API void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config,
+                         std::span<const Argument> arguments = {});
 
 namespace detail {
 template <class T>

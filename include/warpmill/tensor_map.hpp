@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/architecture.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
@@ -47,27 +48,27 @@ enum class L2Promotion : std::uint8_t { none, b64, b128, b256 };
 enum class OutOfBounds : std::uint8_t { zeros, nan };
 enum class MapMode : std::uint8_t { tiled, im2col };
 
-MapElement map_element(DType dtype);      // e4m3, e5m2 and i8 travel as u8, i16 as u16
-std::size_t bits_of(MapElement element);  // an element in global memory: 4, 6, 8, ... 64
-bool is_floating(MapElement element);
-std::size_t span_of(Swizzle swizzle);  // bytes within which it moves chunks; 0 for none
+WARPMILL_API MapElement map_element(DType dtype);      // e4m3, e5m2 and i8 travel as u8, i16 as u16
+WARPMILL_API std::size_t bits_of(MapElement element);  // an element in global memory: 4, 6, 8, ... 64
+WARPMILL_API bool is_floating(MapElement element);
+WARPMILL_API std::size_t span_of(Swizzle swizzle);  // bytes within which it moves chunks; 0 for none
 
 // The names used in case files and messages: "bf16", "128B", "128B_atom_32B", "nan", ... Reading an unknown name
 // throws invalid_argument and lists the names there are.
-std::string_view name_of(MapElement element);
-std::string_view name_of(Interleave interleave);
-std::string_view name_of(Swizzle swizzle);
-std::string_view name_of(L2Promotion promotion);
-std::string_view name_of(OutOfBounds fill);
-MapElement map_element_from_name(std::string_view name);
-Interleave interleave_from_name(std::string_view name);
-Swizzle swizzle_from_name(std::string_view name);
-L2Promotion l2_promotion_from_name(std::string_view name);
-OutOfBounds out_of_bounds_from_name(std::string_view name);
+WARPMILL_API std::string_view name_of(MapElement element);
+WARPMILL_API std::string_view name_of(Interleave interleave);
+WARPMILL_API std::string_view name_of(Swizzle swizzle);
+WARPMILL_API std::string_view name_of(L2Promotion promotion);
+WARPMILL_API std::string_view name_of(OutOfBounds fill);
+WARPMILL_API MapElement map_element_from_name(std::string_view name);
+WARPMILL_API Interleave interleave_from_name(std::string_view name);
+WARPMILL_API Swizzle swizzle_from_name(std::string_view name);
+WARPMILL_API L2Promotion l2_promotion_from_name(std::string_view name);
+WARPMILL_API OutOfBounds out_of_bounds_from_name(std::string_view name);
 
 // A map in words of the caller: every list has the outermost dimension first, like all shapes in Warpmill. (The
 // driver and the coordinates of the instructions have the innermost first; the conversion happens inside.)
-struct TensorMapSpec {
+struct WARPMILL_API TensorMapSpec {
   MapMode mode = MapMode::tiled;
   MapElement element = MapElement::f32;
   std::uint64_t address = 0;
@@ -108,9 +109,9 @@ struct TensorMapSpec {
 
 // Throws invalid_argument (unsupported where only the architecture is in the way) with the rule that is broken, the
 // value that breaks it and a way out; docs/tensor-maps.md lists the rules.
-void check(const TensorMapSpec& spec, const Architecture& arch);
+WARPMILL_API void check(const TensorMapSpec& spec, const Architecture& arch);
 
 // Checks the spec against the device's rules and encodes it for the device.
-TensorMap make_tensor_map(const Device& device, const TensorMapSpec& spec);
+WARPMILL_API TensorMap make_tensor_map(const Device& device, const TensorMapSpec& spec);
 
 }  // namespace wm

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "warpmill/api.hpp"
+
 namespace wm {
 
 // A warp was busy with something, from one stamp to the next.
@@ -15,7 +17,7 @@ struct TraceSlice {
   double begin_us = 0, end_us = 0;  // since the first stamp of the launch
 };
 
-struct Trace {
+struct WARPMILL_API Trace {
   std::vector<TraceSlice> slices;  // by block, warp and time
   bool truncated = false;          // a warp made as many stamps as there is room for: later ones are missing
 

@@ -2,16 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "warpmill/api.hpp"
 #include "warpmill/check.hpp"
 #include "warpmill/device.hpp"
 
 namespace wm::vgpu {
 
 enum class Mode { friendly, random, adversarial };
+
+// How far a run is.
+struct RunProgress {
+  std::uint64_t blocks_done = 0, blocks = 0;  // of the grid
+  std::uint64_t warp_instructions = 0;        // about: other host threads add theirs now and then
+  double seconds = 0;                         // since the launch
+};
+
+// Whether the run goes on.
+enum class Answer { go_on, stop };
 
 struct RunOptions {
   Mode mode = Mode::friendly;
@@ -24,6 +36,10 @@ struct RunOptions {
   // The judge watches: the run is deterministic, and what goes wrong in it is a finding of its report, not an
   // exception.
   bool check = false;
+  // Asked when a run starts and about every tenth of a second from then on, in the thread that launched it; it must not
+  // use the device. Where it answers stop the launch throws ErrorCode::stopped, and the report has what was counted,
+  // printed and found until then.
+  std::function<Answer(const RunProgress&)> progress = {};
 };
 
 // An instruction of a run. Without a bound its results are the chip's, bit for bit (docs/fidelity.md).
@@ -35,7 +51,7 @@ struct UsedInstruction {
 
 struct RunReport {
   std::uint64_t warp_instructions = 0;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0;           // that came to their end
   std::string printed;                // what the kernel's printf wrote; it went to standard output too, as a GPU's does
   std::vector<UsedInstruction> used;  // with count_instructions
   std::optional<CheckReport> check;
@@ -43,14 +59,14 @@ struct RunReport {
 
 // A virtual device's options hold for every launch on it from then on; its report is that of the launch that ended
 // last. Each throws invalid_argument for a device that is not virtual.
-void set_run_options(const Device& device, const RunOptions& options);
-RunOptions run_options(const Device& device);
-RunReport last_run(const Device& device);
+WARPMILL_API void set_run_options(const Device& device, const RunOptions& options);
+WARPMILL_API RunOptions run_options(const Device& device);
+WARPMILL_API RunReport last_run(const Device& device);
 
 // What messages and findings call the allocation at `address`.
-void name_memory(const Device& device, std::uint64_t address, const std::string& name);
+WARPMILL_API void name_memory(const Device& device, std::uint64_t address, const std::string& name);
 // The memory at `address` (of one allocation) counts as never written, whatever it holds: the judge reports reads of
 // it.
-void mark_unwritten(const Device& device, std::uint64_t address);
+WARPMILL_API void mark_unwritten(const Device& device, std::uint64_t address);
 
 }  // namespace wm::vgpu

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "warpmill/architecture.hpp"
+#include "warpmill/attention.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/gemm.hpp"
 #include "warpmill/jit.hpp"
+#include "warpmill/log.hpp"
 #include "warpmill/module.hpp"
 #include "warpmill/tensor_map.hpp"
+#include "warpmill/trace.hpp"
 #include "warpmill/virtual.hpp"

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "common/log.hpp"
 #include "jit/line_table.hpp"
 #include "jit/log.hpp"
 #include "warpmill/error.hpp"
@@ -188,6 +190,7 @@ std::vector<std::string> flags_of(const Options& options, const Nvrtc& compiler)
 }
 
 Output build(const Nvrtc& compiler, const Request& request) {
+  const auto start = std::chrono::steady_clock::now();
   const Options& options = request.options;
   const Compilation compilation(compiler, request,
                                 {architecture_flag(options), options.line_table ? "-lineinfo" : "--ptxas-options=-v"});
@@ -202,6 +205,8 @@ Output build(const Nvrtc& compiler, const Request& request) {
     output.cubin = compilation.cubin();
   for (const std::string& expression : options.name_expressions)
     output.lowered[expression] = compilation.lowered(expression);
+  log(LogSeverity::note, fmt::format("{} compiled for {} in {:.2f} s", request.source.name, options.arch.name(),
+                                     std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
   return output;
 }
 

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -14,11 +13,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/environment.hpp"
+#include "common/files.hpp"
+#include "common/log.hpp"
 
 namespace wm::jit {
 namespace {
@@ -30,47 +29,10 @@ constexpr std::string_view entry_suffix = ".wmjit", unfinished_suffix = ".wmjit-
 // Writing an entry takes far less; what is older was left by a process that was killed.
 constexpr std::time_t abandoned_after_seconds = 3600;
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return number_; }
-
- private:
-  int number_;
-};
-
-// Past RLIMIT_FSIZE a write raises SIGXFSZ, which would end the caller's process. Held off, the write fails with EFBIG.
-class WithoutFileSizeSignal {
- public:
-  WithoutFileSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  ~WithoutFileSizeSignal() {
-    const int error = errno;
-    const timespec at_once{};
-    if (!sigismember(&before_, SIGXFSZ)) sigtimedwait(&signal_, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = error;
-  }
-  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
-  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
-
- private:
-  sigset_t signal_{}, before_{};
-};
-
-// A library has no other way to tell, and a slow start that nobody explains is worse than a line.
 void warn_once(const fs::path& folder, const std::string& problem) {
   static std::atomic<bool> warned = false;
   if (!warned.exchange(true))
-    std::fprintf(stderr, "warpmill: compiled kernels are not cached in %s: %s\n", folder.c_str(), problem.c_str());
+    log(LogSeverity::warning, fmt::format("compiled kernels are not cached in {}: {}", folder.string(), problem));
 }
 
 fs::path folder_by_environment() {
@@ -130,27 +92,6 @@ std::vector<File> files_in(int folder) {
   }
   ::closedir(listing);
   return files;
-}
-
-// The most a read or write call is asked for at once does not matter; that it may do less does.
-bool read_all(int file, std::span<std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::read(file, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
-  return true;
-}
-bool write_all(int file, std::span<const std::byte> bytes) {
-  const WithoutFileSizeSignal held_off;
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(file, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
-  return true;
 }
 
 }  // namespace
@@ -216,17 +157,17 @@ void Cache::store(const Digest& key, const Output& output) const {
   static std::atomic<unsigned> counter = 0;
   const std::string unfinished = fmt::format("{}.{}.{}{}", hexadecimal(key), ::getpid(), counter++, unfinished_suffix);
   const std::vector<std::byte> bytes = encode(key, output);
-  bool stored = false;
+  int reason = 0;
   {
     const Descriptor file(
         ::openat(descriptor_, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    stored = file >= 0 && write_all(file, bytes);
+    reason = file < 0 ? errno : write_all(file, bytes, SignalsHeldOff());
   }
-  stored = stored && ::renameat(descriptor_, unfinished.c_str(), descriptor_, entry_name(key).c_str()) == 0;
-  if (!stored) {
-    const int error = errno;
+  if (reason == 0 && ::renameat(descriptor_, unfinished.c_str(), descriptor_, entry_name(key).c_str()) != 0)
+    reason = errno;
+  if (reason != 0) {
     ::unlinkat(descriptor_, unfinished.c_str(), 0);
-    warn_once(folder_, fmt::format("writing an entry failed: {}", std::strerror(error)));
+    warn_once(folder_, fmt::format("writing an entry failed: {}", std::strerror(reason)));
     return;
   }
   trim();

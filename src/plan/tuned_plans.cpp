@@ -2,17 +2,14 @@
 #include "plan/tuned_plans.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "common/environment.hpp"
+#include "common/files.hpp"
+#include "common/log.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
@@ -170,17 +167,12 @@ std::filesystem::path user_plans_file() {
 }
 
 TunedPlans read_plans(const std::filesystem::path& file, std::vector<std::string>& problems) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::fopen(file.c_str(), "re"), std::fclose);
-  int reason = input ? 0 : errno;
   std::string text;
-  if (input) {
-    std::array<char, 4096> piece;
-    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), input.get()))
-      text.append(piece.data(), got);
-    if (std::ferror(input.get())) reason = errno;
+  try {
+    text = read_text(file);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) problems.emplace_back(error.what());
   }
-  if (reason != 0 && reason != ENOENT)
-    problems.push_back(fmt::format("{} cannot be read: {}", file.string(), std::strerror(reason)));
   return TunedPlans::from_text(text, file.string(), problems);
 }
 
@@ -189,10 +181,10 @@ const TunedPlans& known_plans() {
     std::vector<std::string> problems, ours;
     const std::filesystem::path file = user_plans_file();
     std::string text = file.empty() ? "" : read_plans(file, problems).text();
-    // A library has no other way to tell, and a plan that is silently not taken is worse than a line.
     if (!problems.empty())
-      std::fprintf(stderr, "warpmill: ignored in the table of plans: %s%s\n", problems.front().c_str(),
-                   problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1).c_str() : "");
+      log(LogSeverity::warning,
+          fmt::format("ignored in the table of plans: {}{}", problems.front(),
+                      problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : ""));
     return TunedPlans::from_text(text.append(shipped_plans_text()), "", ours);
   }();
   return plans;

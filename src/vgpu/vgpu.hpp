@@ -65,8 +65,8 @@ class Machine {
   // A .global or .const variable's address and bytes; of none, zeros.
   static std::pair<std::uint64_t, std::uint64_t> variable(const Program& program, std::string_view name);
 
-  // Runs to the end. Throws launch (cannot fit, in words) or execution (trap, bad address, deadlock: who waits on
-  // what); the report then says what the kernel printed until there.
+  // Runs to the end. Throws launch (cannot fit, in words), execution (trap, bad address, deadlock: who waits on what)
+  // or stopped (options.progress); the report then says what was counted, printed and found until there.
   void run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
            std::span<const std::byte> parameters, const RunOptions& options, RunReport& report);
 

@@ -1,4 +1,4 @@
-# Installs into an empty folder, builds the consumer against it and runs it.
+# Installs into an empty folder, builds the consumer against it, static and shared, and runs it.
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -18,5 +18,13 @@ endif()
 if(NOT DEFINED ENV{WARPMILL_NVRTC} AND NOT EXISTS /usr/local/cuda AND NOT EXISTS "$ENV{CUDA_HOME}")
   set(ENV{WARPMILL_NVRTC} ${BUILD}/cuda-wheels)
 endif()
-run(${FOLDER}/build/consumer)
+# A cache that cannot be used is something to tell, and still the library prints nothing.
+set(ENV{WARPMILL_CACHE_DIR} ${FOLDER}/build/consumer/no_folder)
+foreach(consumer consumer consumer_shared)
+  execute_process(COMMAND ${FOLDER}/build/${consumer} OUTPUT_VARIABLE out ERROR_VARIABLE err COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT "${out}${err}" MATCHES "^right on [^\n]+\n$")
+    message(FATAL_ERROR "${consumer} printed more than its own line: ${out}${err}")
+  endif()
+endforeach()
+set(ENV{WARPMILL_CACHE_DIR} ${FOLDER}/cache)
 run(${prefix}/bin/warpmill doctor)

@@ -3,6 +3,7 @@
 #include <future>
 #include <thread>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "jit/entry.hpp"
@@ -19,6 +20,10 @@ std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+// The group alone, everybody alone, and what files and folders are often left as.
+constexpr mode_t modes_open_to_others[] = {0720, 0702, 0660, 0777};
+std::string in_octal(mode_t mode) { return fmt::format("mode {:o}: ", mode); }
 
 class CacheTest : public testing::Test {
  protected:
@@ -220,8 +225,27 @@ TEST_F(DamageTest, AnEntryThatMayNotBeReadOrIsAnotherUsersIsReplaced) {
   else
     ASSERT_EQ(chmod(path.c_str(), 0), 0);
   expect_recovery("unreadable");
-  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
-  expect_recovery("others may write to it");
+  struct stat status;
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, geteuid()) << "it was replaced, not written to";
+}
+
+TEST_F(DamageTest, AnEntryThatOthersMayWriteToIsReplaced) {
+  for (const mode_t mode : modes_open_to_others) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    expect_recovery(in_octal(mode));
+    struct stat status;
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u) << in_octal(mode);
+  }
+  // What others may only read is no danger.
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  EXPECT_TRUE(compile_number(1).from_cache);
+}
+
+TEST_F(DamageTest, AnEntryLargerThanTheWholeCacheMayBeIsNotRead) {
+  const Variable small{"WARPMILL_CACHE_MAX_BYTES", std::to_string(bytes.size() - 1)};
+  EXPECT_FALSE(compile_number(1).from_cache);
 }
 
 TEST_F(DamageTest, ALinkOrAPipeInPlaceOfAnEntryIsReplaced) {
@@ -236,10 +260,8 @@ TEST_F(DamageTest, ALinkOrAPipeInPlaceOfAnEntryIsReplaced) {
 TEST_F(DamageTest, AFolderInPlaceOfAnEntryCostsOnlyTheCompile) {
   fs::remove(path);
   fs::create_directories(path / "inside");
-  testing::internal::CaptureStderr();
   EXPECT_EQ(compile_number(1).ptx, before.ptx);
   EXPECT_FALSE(compile_number(1).from_cache);
-  testing::internal::GetCapturedStderr();
   EXPECT_TRUE(fs::exists(path / "inside"));
   EXPECT_EQ(files().size(), 1u) << "a file was left behind";
 }
@@ -319,24 +341,32 @@ TEST_F(CacheTest, AFolderThatCannotBeMadeCostsOneWarning) {
   const Ended ended = run_worker("WARPMILL_CACHE_DIR=" + in_shell_quotes(folder.path() / "file/cache"), "2");
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_EQ(count(ended.output, "\ncompiled "), 2u);
-  EXPECT_EQ(count(ended.output, "warpmill: "), 1u) << ended.output;
+  EXPECT_EQ(count(ended.output, "warning: "), 1u) << ended.output;
 }
 
 TEST_F(CacheTest, AFolderThatOthersMayWriteToIsNotUsed) {
   run_worker(use_cache(), "1");
-  fs::permissions(cache, fs::perms::all);
-  const Ended open_to_all = run_worker(use_cache(), "2");
-  EXPECT_EQ(open_to_all.status, 0);
-  EXPECT_EQ(count(open_to_all.output, "\ncompiled "), 2u) << open_to_all.output;
-  EXPECT_TRUE(holds(open_to_all.output, "other users may write to it")) << open_to_all.output;
-  EXPECT_EQ(files().size(), 1u);
-  if (geteuid() == 0) {
-    fs::permissions(cache, fs::perms::owner_all);
-    ASSERT_EQ(chown(cache.c_str(), 65534, 65534), 0);
-    const Ended foreign = run_worker(use_cache(), "1");
-    EXPECT_EQ(count(foreign.output, "\ncompiled "), 1u) << foreign.output;
-    EXPECT_TRUE(holds(foreign.output, "belongs to another user")) << foreign.output;
+  for (const mode_t mode : modes_open_to_others) {
+    ASSERT_EQ(chmod(cache.c_str(), mode), 0);
+    const Ended ended = run_worker(use_cache(), "2");
+    EXPECT_EQ(ended.status, 0);
+    EXPECT_EQ(count(ended.output, "\ncompiled "), 2u) << in_octal(mode) << ended.output;
+    EXPECT_TRUE(holds(ended.output, "other users may write to it")) << in_octal(mode) << ended.output;
+    EXPECT_EQ(files().size(), 1u) << in_octal(mode);
+    EXPECT_TRUE(holds(cache_info().problem, "other users may write to it")) << in_octal(mode);
+    EXPECT_EQ(clear_cache(), 0u) << in_octal(mode);
   }
+  ASSERT_EQ(chmod(cache.c_str(), 0755), 0);  // what others may only look into serves
+  EXPECT_EQ(count(run_worker(use_cache(), "1").output, "\ncached "), 1u);
+}
+
+TEST_F(CacheTest, AFolderOfAnotherUserIsNotUsed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  run_worker(use_cache(), "1");
+  ASSERT_EQ(chown(cache.c_str(), 65534, 65534), 0);
+  const Ended foreign = run_worker(use_cache(), "1");
+  EXPECT_EQ(count(foreign.output, "\ncompiled "), 1u) << foreign.output;
+  EXPECT_TRUE(holds(foreign.output, "belongs to another user")) << foreign.output;
 }
 
 TEST_F(CacheTest, TheFolderFollowsTheEnvironment) {

@@ -1,5 +1,6 @@
 // A process that compiles: worker KERNELS [LIMIT]. Tells which NVRTC it uses, then for each of KERNELS small kernels
-// whether it came from the cache and the digest of its PTX. LIMIT: the largest file it may write, in bytes.
+// whether it came from the cache and the digest of its PTX; warnings of the library go to stderr. LIMIT: the largest
+// file it may write, in bytes.
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,6 +9,7 @@
 #include "jit/sha256.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/jit.hpp"
+#include "warpmill/log.hpp"
 
 int main(int count, char** arguments) {
   if (count < 2) return 2;
@@ -16,6 +18,9 @@ int main(int count, char** arguments) {
     const rlimit limit{bytes, bytes};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
   }
+  wm::set_log([](wm::LogSeverity severity, std::string_view text) {
+    if (severity == wm::LogSeverity::warning) std::fprintf(stderr, "warning: %s\n", std::string(text).c_str());
+  });
   try {
     const wm::jit::CompilerInfo info = wm::jit::compiler_info();
     std::printf("nvrtc %s %s\nnote %s\n", info.version.c_str(), info.path.c_str(), info.note.c_str());

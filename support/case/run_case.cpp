@@ -9,7 +9,6 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "files.hpp"
 #include "fill.hpp"
@@ -34,10 +33,9 @@ auto at_place(const std::string& place, Do what) {
 // Asked for first, because a system that promises more memory than it has would only end the program.
 void check_host_memory(const Layout& layout) {
   const std::size_t needed = layout.elements * size_of(layout.dtype);
-  const auto present = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  if (needed > present)
+  if (needed > physical_memory())
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("its elements take {} bytes, more than the {} of this machine", needed, present));
+                fmt::format("its elements take {} bytes, more than the {} of this machine", needed, physical_memory()));
 }
 
 // The C++ name of a mangled one, without its arguments: "scale<float>(float*)" is scale.
@@ -118,7 +116,8 @@ class Arguments {
   }
 };
 
-OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>& specs, const Buffers& buffers) {
+OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>& specs, const Buffers& buffers,
+                          bool write) {
   const BufferSpec& buffer = specs[spec.buffer];
   OutputResult result{buffer.name, spec.expected_name, spec.tolerance, std::nullopt, std::nullopt};
   const auto elements = buffers.elements(spec.buffer);
@@ -133,7 +132,7 @@ OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>&
     }
     result.comparison = compare(buffer.layout, elements, dtype, expected, spec.tolerance);
   }
-  if (spec.write) {
+  if (spec.write && write) {
     write_npy(*spec.write, buffer.layout.dtype, buffer.layout.shape, elements);
     result.written = spec.write;
   }
@@ -201,6 +200,8 @@ std::string resolve_entry(const std::vector<std::string>& entries, const std::st
 
 RunResult run_case(const Case& description, const RunRequest& request) {
   RunResult result;
+  for (const auto& output : description.outputs)
+    if (output.write && request.write) at_place(output.place, [&] { check_writable(*output.write); });
   const Device device = open_device(description, request.device);
   result.device = device.info();
   const bool is_virtual = device.info().kind == DeviceKind::virtual_gpu;
@@ -233,7 +234,7 @@ RunResult run_case(const Case& description, const RunRequest& request) {
     if (is_virtual) result.virtual_report = vgpu::last_run(device);
     for (const auto& output : description.outputs)
       result.outputs.push_back(
-          at_place(output.place, [&] { return check_output(output, description.buffers, buffers); }));
+          at_place(output.place, [&] { return check_output(output, description.buffers, buffers, request.write); }));
   }
   return result;
 }

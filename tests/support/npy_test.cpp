@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "case/files.hpp"
-#include "cli/refusal.hpp"
-#include "cli/temporary_folder.hpp"
+#include "support/refusal.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace wm;
 using namespace wm::cases;

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/refusal.hpp"
+#include "support/refusal.hpp"
 
 using namespace wm;
 using namespace wm::cases;

@@ -46,6 +46,7 @@ CheckResult check_case(const Case& description, const CheckRequest& request) {
     for (std::uint64_t seed = 0; seed < (mode == Mode::friendly ? 1 : request.seeds); ++seed) {
       RunRequest run;
       run.device = "virtual";
+      run.write = false;
       run.virtual_options.mode = mode;
       run.virtual_options.seed = seed;
       run.virtual_options.max_instructions = request.max_instructions;

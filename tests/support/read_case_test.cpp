@@ -8,8 +8,8 @@
 
 #include "case/case.hpp"
 #include "case/document.hpp"
-#include "cli/refusal.hpp"
-#include "cli/temporary_folder.hpp"
+#include "support/refusal.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace wm;
 using namespace wm::cases;
@@ -191,6 +191,20 @@ TEST_F(CaseFile, ARefusalShowsControlCharactersInsteadOfSendingThem) {
               HasSubstr(R"(there is no buffer "\x1b[2Jy")"));
   EXPECT_THAT(refused_with(R"("entry")", R"("\u0007")"), HasSubstr(R"(copy.json:3:13: \x07: there is no such field)"));
   EXPECT_THAT(refused("\x7f"), HasSubstr(R"(last read: '\x7f')"));
+}
+
+TEST_F(CaseFile, TwoOutputsDoNotGoToOneFile) {
+  const auto both = [&](std::string_view first, std::string_view second) {
+    return refused_with(R"("write": "y.npy", "equals": "x", "tolerance": {"absolute": 0.5, "relative": 0.25}})",
+                        fmt::format(R"("write": "{}"}}, "x": {{"write": "{}"}})", first, second));
+  };
+  EXPECT_THAT(both("y.npy", "y.npy"), HasSubstr(R"(outputs.x.write: "y" is written to this file already)"));
+  EXPECT_THAT(both("y.npy", "./y.npy"), HasSubstr("already"));
+  std::filesystem::create_symlink("y.npy", folder_ / "link.npy");
+  EXPECT_THAT(both("y.npy", "link.npy"), HasSubstr("already"));
+  EXPECT_EQ(both("y.npy", "x.npy"), "(not refused)");
+  std::filesystem::create_symlink("/dev/null", folder_ / "null.npy");
+  EXPECT_EQ(both("null.npy", "null.npy"), "(not refused)");
 }
 
 TEST_F(CaseFile, ALargeFileTakesTimeInProportion) {

@@ -17,6 +17,7 @@ struct RunRequest {
   std::string device;  // as for Device::open; empty: the first GPU, else the virtual GPU. "virtual": of the case's arch
   int repeat = 1;      // launches; results are those of the first
   vgpu::RunOptions virtual_options;
+  bool write = true;   // the files that outputs name
   bool poison = true;  // else buffers whose fill is poison are left as the device gives them, unwritten
 };
 

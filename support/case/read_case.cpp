@@ -105,6 +105,7 @@ class Reader {
  private:
   Case case_;
   std::unordered_map<std::string, std::size_t> buffer_index_;  // by name
+  std::map<std::filesystem::path, std::string> written_;       // outputs by the file they go to
 
   void read_defines(const Field& defines) {
     for (const auto& [name, value] : defines.members()) case_.defines[name] = value.text();
@@ -355,6 +356,12 @@ class Reader {
 
   // --- outputs ---
 
+  void read_written(const Field& field, const std::filesystem::path& file, const std::string& name) {
+    if (!is_replaced(file)) return;
+    const auto [other, first] = written_.try_emplace(written_file(file), name);
+    if (!first) field.refuse(fmt::format("\"{}\" is written to this file already", other->second));
+  }
+
   void read_output(const Field& field, const std::string& name) {
     field.only({"write", "equals", "tolerance", "nan_equal"});
     OutputSpec output;
@@ -367,6 +374,7 @@ class Reader {
     if (write) {
       if (!write->string().ends_with(".npy")) write->refuse("an output is written as a .npy file");
       output.write = path_of(*write);
+      read_written(*write, *output.write, name);
     }
     if (equals) read_expected(*equals, layout, output);
     if (!equals && (tolerance || nan_equal))
