@@ -44,7 +44,8 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
                                  : map_heads(device, name, p.kind.element, tensor, tensors, heads, dim, positions);
   };
   constexpr double log2e = std::numbers::log2e;
-  const double scale = p.kind.softcap ? p.softcap : p.scale;
+  // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
+  const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const AttentionArguments arguments{
       .q = map("q", p.q, p.heads, p.kind.head_dim, plan.group_queries),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),

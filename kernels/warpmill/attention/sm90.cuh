@@ -118,9 +118,8 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
       stamp<"load", "copy v">(block);
       shared.v[stage.index].load(args.v, 0, walk.sequence.first_key + block * plan.keys, {kv_head, batch}, there);
     };
-    const i32 last = sight.end() - 1;
-    if (last < sight.begin()) continue;
-    load_k(last);
+    const i32 begin = sight.begin(), last = sight.end() - 1;
+    if (last >= begin) load_k(last);
 #pragma unroll
     for (u32 group = 0; group < plan.groups; ++group) {
       typename Rings::Q q_ring(shared.q_ring[group]);
@@ -132,11 +131,10 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
                            {head, batch}, stage.full);
     }
     ++tiles;
-    for (i32 block = last; block > sight.begin(); --block) {
-      load_k(block - 1);
+    for (i32 block = last; block >= begin; --block) {
+      if (block > begin) load_k(block - 1);
       load_v(block);
     }
-    load_v(sight.begin());
   }
   stamp<"load", "end">(0);
 }
@@ -198,6 +196,7 @@ class AttentionWriter {
         copy_rows(strip, queries - first_query, column, position, walk.tile.head);
     }
   }
+  WM_DEVICE void drain() const { strips_.drain(); }
   WM_DEVICE void end() const { strips_.end(); }
 
  private:
@@ -257,9 +256,18 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     Softmax softmax(args.scale_log2);
     Fragment<plan.kind.value_dim> sums;
     const i32 begin = sight.begin(), last = sight.end() - 1;
-    if (last < begin) {
-      sums.clear();
+    stamp<"multiply", "wait q">(last);
+    const Stage q_stage = q_ring.wait();
+    const auto write = [&] {
+      stamp<"multiply", "store">(walk.tile.tile);
       writer.write(sums, softmax.totals(), walk, first_query);
+      if constexpr (!plan.own_strips()) writer.drain();
+    };
+    if (last < begin) {  // no query sees a key
+      sums.clear();
+      write();
+      writer.drain();  // all of the group have seen Q come: no product brings them together here
+      q_ring.release(q_stage);
       continue;
     }
 
@@ -277,8 +285,6 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       }
     };
 
-    stamp<"multiply", "wait q">(last);
-    const Stage q_stage = q_ring.wait();
     {
       const Stage k_stage = k_ring.wait();
       turns.take();
@@ -331,15 +337,10 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     wgmma::fence();
     multiply(sums, weights, shared.v[v_stage.index], started);
     wgmma::commit();
-    const Softmax::Totals totals = softmax.totals();
     wgmma::wait<0>(sums.value);
     v_ring.release(v_stage);
-    stamp<"multiply", "store">(walk.tile.tile);
-    writer.write(sums, totals, walk, first_query);
-    if constexpr (!plan.own_strips()) {
-      writer.end();
-      q_ring.release(q_stage);
-    }
+    write();
+    if constexpr (!plan.own_strips()) q_ring.release(q_stage);
   }
   turns.end();
   writer.end();

@@ -49,13 +49,14 @@ class Softmax {
   WM_DEVICE Rescale weigh(Fragment<columns>& scores) {
     const RowPair most = row_maximum(scores, base_);
     Rescale rescale{false, {1.f, 1.f}};
-    const f32 moved = fmaxf(most.value[0] - base_.value[0], most.value[1] - base_.value[1]) * scale_;
-    if (__any_sync(0xffffffffu, moved > 8.f)) {
+    // Not `> 8`: where nothing was seen yet the difference may be no number, and then the base moves too.
+    const bool stays = (most.value[0] - base_.value[0]) * scale_ <= 8.f && (most.value[1] - base_.value[1]) * scale_ <= 8.f;
+    if (__any_sync(0xffffffffu, !stays)) {
       rescale.needed = true;
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
-        rescale.factor.value[row] = power_of_two((base_.value[row] - most.value[row]) * scale_);
-        if (most.value[row] == -infinity) rescale.factor.value[row] = 1.f;  // nothing was seen yet
+        const f32 before = base_.value[row];
+        rescale.factor.value[row] = before == -infinity ? 1.f : power_of_two((before - most.value[row]) * scale_);
         sum_.value[row] *= rescale.factor.value[row];
       }
       base_ = most;

@@ -47,6 +47,12 @@ class StripWriter {
     tma::store(map, at, strip.from_row(0));
     bulk::commit_group();
   }
+  // Nobody reads a strip any more: its memory may become something else.
+  WM_DEVICE void drain() const {
+    if constexpr (by == StripStore::engine)
+      if (issuer()) bulk::wait_group_read<0>();
+    barrier::sync(barrier_, warpgroup_threads);
+  }
   // Shared memory lives until its last store has read it.
   WM_DEVICE void end() const {
     if constexpr (by == StripStore::engine) bulk::wait_group_read<0>();

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Measures wm::attention beside PyTorch's cuDNN backend, in one process, on one stream, on random data.
+
+    python3 bench/attention/bench_attention.py build/bin/libbench_attention.so [--shapes table|untuned|varlen|LIST]
+        [--plan KEYS,GROUPS,STAGES,FMA ...] [--rounds N] [--markdown FILE] [--json FILE] [--trace FILE]
+
+Each side is a CUDA graph of several calls over rotated buffers; graphs are replayed in turns (A B A B), and the ratio is
+the median over neighbouring replays. FlashAttention-3's figure is derived: the day's cuDNN times the ratio of the two
+that shared/FACTS.md recorded on one day.
+"""
+import argparse
+import ctypes
+import json
+import math
+import statistics
+import sys
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+
+class BenchAttention(ctypes.Structure):
+    _fields_ = (
+        [(name, ctypes.c_uint64) for name in ("q", "k", "v", "out", "lse")]
+        + [(name, ctypes.c_int64) for name in ("batch", "heads", "kv_heads", "queries", "keys", "head_dim", "value_dim")]
+        + [(name, ctypes.c_int64 * 3) for name in ("q_strides", "k_strides", "v_strides", "out_strides")]
+        + [(name, ctypes.c_uint64) for name in ("query_offsets", "key_offsets")]
+        + [(name, ctypes.c_int64) for name in ("sequences", "total_queries", "total_keys")]
+        + [(name, ctypes.c_int32) for name in ("f16", "left", "right", "align_ends")]
+        + [(name, ctypes.c_int32) for name in ("plan_keys", "plan_groups", "plan_stages", "plan_fma")])
+
+
+# (batch, heads, kv heads, queries, keys, head dim, value dim, causal): 16k tokens in all, 2048 / head dim heads; and
+# FlashAttention-3 over cuDNN, forward, as recorded once.
+TABLE = [
+    ((8, 32, 32, 2048, 2048, 64, 64, False), 438 / 420), ((2, 32, 32, 8192, 8192, 64, 64, False), 519 / 471),
+    ((1, 32, 32, 16384, 16384, 64, 64, False), 545 / 464), ((1, 32, 32, 16384, 16384, 64, 64, True), 538 / 452),
+    ((32, 16, 16, 512, 512, 128, 128, False), 337 / 387), ((16, 16, 16, 1024, 1024, 128, 128, False), 476 / 518),
+    ((8, 16, 16, 2048, 2048, 128, 128, False), 502 / 560), ((8, 16, 16, 2048, 2048, 128, 128, True), 439 / 426),
+    ((4, 16, 16, 4096, 4096, 128, 128, False), 624 / 653), ((4, 16, 16, 4096, 4096, 128, 128, True), 467 / 544),
+    ((2, 16, 16, 8192, 8192, 128, 128, False), 639 / 663), ((2, 16, 16, 8192, 8192, 128, 128, True), 610 / 558),
+    ((1, 16, 16, 16384, 16384, 128, 128, False), 644 / 673), ((1, 16, 16, 16384, 16384, 128, 128, True), 610 / 603),
+    ((4, 8, 8, 4096, 4096, 256, 256, False), 704 / 700), ((1, 8, 8, 16384, 16384, 256, 256, False), 722 / 737),
+    ((1, 8, 8, 16384, 16384, 256, 256, True), 653 / 640),
+]
+UNTUNED = [((5, 24, 24, 1500, 1500, 128, 128, False), None), ((3, 13, 13, 6000, 6000, 128, 128, True), None),
+           ((4, 40, 5, 3000, 3000, 128, 128, True), None), ((6, 20, 20, 2500, 2500, 64, 64, False), None),
+           ((2, 9, 9, 5000, 5000, 256, 256, True), None)]
+VARLEN = [[4096, 2048, 1024, 512, 512, 4096, 2048, 2048], [8192] + [512] * 16, [1024] * 16, [300, 5000, 77, 4100, 2900, 3700]]
+
+
+def name_of(shape):
+    b, h, hk, sq, sk, d, dv, causal = shape
+    heads = f"{h}" if h == hk else f"{h}/{hk}"
+    dims = f"{d}" if d == dv else f"{d}/{dv}"
+    return f"{b} x {heads} x {sq}{'' if sq == sk else f'/{sk}'} x {dims}{' causal' if causal else ''}"
+
+
+def flops_of(shape):
+    b, h, hk, sq, sk, d, dv, causal = shape
+    return 2.0 * b * h * sq * sk * (d + dv) * (0.5 if causal else 1)
+
+
+class Ours:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        self.words = ctypes.create_string_buffer(2000)
+
+    def describe(self, q, k, v, out, causal, plan=None, lse=None, offsets=None, lengths=None):
+        a = BenchAttention()
+        a.q, a.k, a.v, a.out = q.data_ptr(), k.data_ptr(), v.data_ptr(), out.data_ptr()
+        a.lse = lse.data_ptr() if lse is not None else 0
+        if offsets is None:
+            a.batch, a.heads, a.queries, a.head_dim = q.shape
+            a.kv_heads, a.keys, a.value_dim = v.shape[1:]
+            for name, x in (("q", q), ("k", k), ("v", v), ("out", out)):
+                setattr(a, name + "_strides", (ctypes.c_int64 * 3)(*x.stride()[:3]))
+        else:  # q: positions x heads x dim
+            a.heads, a.head_dim, a.kv_heads, a.value_dim = q.shape[1], q.shape[2], k.shape[1], v.shape[2]
+            a.batch, a.sequences, a.total_queries, a.total_keys = 1, len(lengths), q.shape[0], k.shape[0]
+            a.queries = a.keys = max(lengths)
+            a.query_offsets = a.key_offsets = offsets.data_ptr()
+            for name, x in (("q", q), ("k", k), ("v", v), ("out", out)):
+                setattr(a, name + "_strides", (ctypes.c_int64 * 3)(0, x.stride(1), x.stride(0)))
+        a.f16 = q.dtype == torch.float16
+        a.left, a.right, a.align_ends = -1, 0 if causal else -1, 1
+        if plan:
+            a.plan_keys, a.plan_groups, a.plan_stages, a.plan_fma = plan
+        return a
+
+    def run(self, a):
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        if self.library.bench_attention(stream, ctypes.byref(a), self.words, ctypes.c_size_t(len(self.words))):
+            raise RuntimeError(self.words.value.decode())
+        return self.words.value.decode()
+
+    def trace(self, a, file):
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        if self.library.bench_attention_trace(stream, ctypes.byref(a), file.encode(), self.words,
+                                              ctypes.c_size_t(len(self.words))):
+            raise RuntimeError(self.words.value.decode())
+
+
+def graph_of(calls):
+    """A graph of the calls, each made once before."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for call in calls:
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for call in calls:
+            call()
+    return graph
+
+
+def seconds(graph):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) * 1e-3
+
+
+def contest(sides, rounds):
+    """Medians of each side's seconds, and of its ratio to the last side's next replay (above 1: faster)."""
+    for graph in sides:
+        graph.replay()
+    times = [[] for _ in sides]
+    for _ in range(rounds):
+        for side, graph in zip(times, sides):
+            side.append(seconds(graph))
+    peer = times[-1]
+    return [(statistics.median(side), statistics.median(p / s for s, p in zip(side, peer))) for side in times]
+
+
+def reference_error(q, k, v, out, causal, rows=4):
+    """Root mean square difference from float64 over some rows of some heads."""
+    worst, count = 0.0, 0
+    ratio = q.shape[1] // k.shape[1]
+    for b, h in {(0, 0), (q.shape[0] - 1, q.shape[1] - 1)}:
+        for i in {0, q.shape[2] // 2, q.shape[2] - 1, min(100, q.shape[2] - 1)}:
+            see = min(k.shape[2], i + 1 + k.shape[2] - q.shape[2]) if causal else k.shape[2]
+            scores = (k[b, h // ratio, :see].double() @ q[b, h, i].double()) / math.sqrt(q.shape[3])
+            want = torch.softmax(scores, 0) @ v[b, h // ratio, :see].double()
+            worst += float((want - out[b, h, i].double()).square().mean())
+            count += 1
+    return math.sqrt(worst / count)
+
+
+def measure(ours, shape, plans, rounds, dtype=torch.bfloat16):
+    b, h, hk, sq, sk, d, dv, causal = shape
+    flops = flops_of(shape)
+    calls = max(2, min(20, int(2e-3 / (flops / 600e12))))
+    bytes_of_set = 2 * b * (h * sq * (d + dv) + hk * sk * (d + dv))
+    sets = max(2, min(calls, math.ceil(150e6 / bytes_of_set)))
+    make = lambda heads, positions, dim: torch.randn(b, heads, positions, dim, device="cuda", dtype=dtype)
+    operands = [(make(h, sq, d), make(hk, sk, d), make(hk, sk, dv)) for _ in range(sets)]
+    out = torch.full((b, h, sq, dv), float("nan"), device="cuda", dtype=dtype)
+
+    def peer(i):
+        q, k, v = operands[i % sets]
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return sdpa(q, k, v, is_causal=causal, enable_gqa=h != hk)
+
+    peer_out = peer(0)
+    peer_error = reference_error(*operands[0], peer_out, causal)
+    graphs, rows = [], []
+    for plan in plans:
+        described = [ours.describe(q, k, v, out, causal, plan) for q, k, v in operands]
+        try:
+            out.fill_(float("nan"))
+            words = ours.run(described[0])
+            torch.cuda.synchronize()
+            error = reference_error(*operands[0], out, causal)
+            graphs.append(graph_of([lambda i=i: ours.run(described[i % sets]) for i in range(calls)]))
+            rows.append({"shape": name_of(shape), "plan": words, "rms": error, "peer_rms": peer_error})
+        except RuntimeError as problem:
+            print(f"  {plan}: {problem}", file=sys.stderr)
+    graphs.append(graph_of([lambda i=i: peer(i) for i in range(calls)]))
+    result = contest(graphs, rounds)
+    peer_s = result[-1][0] / calls
+    for row, (s, ratio) in zip(rows, result):
+        row.update(us=s / calls * 1e6, tflops=flops / (s / calls) * 1e-12, peer_tflops=flops / peer_s * 1e-12, ratio=ratio)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library")
+    parser.add_argument("--shapes", default="table")
+    parser.add_argument("--plan", action="append", default=[], help="KEYS,GROUPS,STAGES,FMA; may be given several times")
+    parser.add_argument("--only", default="", help="shapes whose name has this")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json")
+    parser.add_argument("--trace", help="a file for a timeline of the first shape")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    ours = Ours(options.library)
+    plans = [tuple(int(n) for n in plan.split(",")) for plan in options.plan] or [None]
+    shapes = {"table": TABLE, "untuned": UNTUNED}[options.shapes]
+    every = []
+    for shape, fa3 in shapes:
+        if options.only not in name_of(shape):
+            continue
+        for row in measure(ours, shape, plans, options.rounds):
+            row["fa3"] = fa3
+            every.append(row)
+            derived = f"{row['ratio'] / fa3:6.3f}" if fa3 else "     -"
+            print(f"{row['shape']:34} {row['plan']:34} {row['us']:9.1f} us {row['tflops']:5.0f} TFLOP/s"
+                  f"  cuDNN {row['peer_tflops']:5.0f}  ratio {row['ratio']:6.3f}  FA3 derived {derived}"
+                  f"  rms {row['rms']:.2e} ({row['peer_rms']:.2e})", flush=True)
+    if options.trace:
+        b, h, hk, sq, sk, d, dv, causal = shapes[0][0]
+        q, k, v = (torch.randn(b, n, s, x, device="cuda", dtype=torch.bfloat16) for n, s, x in ((h, sq, d), (hk, sk, d), (hk, sk, dv)))
+        ours.trace(ours.describe(q, k, v, torch.empty(b, h, sq, dv, device="cuda", dtype=torch.bfloat16), causal, plans[0]), options.trace)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(every, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+// The attention call behind a C interface with raw pointers, for the measurement beside PyTorch (bench_attention.py).
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "warpmill/attention.hpp"
+#include "warpmill/error.hpp"
+
+// Everything in elements and counts; addresses are the caller's. Mirrored in bench_attention.py.
+struct BenchAttention {
+  std::uint64_t q, k, v, out, lse;  // lse 0: none
+  std::int64_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
+  std::int64_t q_strides[3], k_strides[3], v_strides[3], out_strides[3];  // batch, head, position
+  std::uint64_t query_offsets, key_offsets;                               // 0: no sequences
+  std::int64_t sequences, total_queries, total_keys;
+  std::int32_t f16, left, right, align_ends;  // left, right: -1 is no limit
+  std::int32_t plan_keys, plan_groups, plan_stages, plan_fma;  // plan_keys 0: the library's own choice
+};
+
+namespace {
+
+wm::View tensor(const wm::Device& device, std::uint64_t address, const BenchAttention& a, std::int64_t heads,
+                std::int64_t positions, std::int64_t dim, const std::int64_t (&strides)[3]) {
+  const wm::DType dtype = a.f16 ? wm::DType::f16 : wm::DType::bf16;
+  if (a.query_offsets) return {device, address, dtype, {heads, positions, dim}, {strides[1], strides[2], 1}};
+  return {device, address, dtype, {a.batch, heads, positions, dim}, {strides[0], strides[1], strides[2], 1}};
+}
+
+wm::AttentionRequest request_of(const wm::Device& device, const BenchAttention& a) {
+  const std::int64_t queries = a.query_offsets ? a.total_queries : a.queries,
+                     keys = a.key_offsets ? a.total_keys : a.keys;
+  wm::AttentionRequest request{.q = tensor(device, a.q, a, a.heads, queries, a.head_dim, a.q_strides),
+                               .k = tensor(device, a.k, a, a.kv_heads, keys, a.head_dim, a.k_strides),
+                               .v = tensor(device, a.v, a, a.kv_heads, keys, a.value_dim, a.v_strides),
+                               .out = tensor(device, a.out, a, a.heads, queries, a.value_dim, a.out_strides)};
+  if (a.lse)
+    request.lse = a.query_offsets
+                      ? wm::View(device, a.lse, wm::DType::f32, {a.heads, queries})
+                      : wm::View(device, a.lse, wm::DType::f32, {a.batch, a.heads, queries});
+  if (a.left >= 0) request.mask.left = a.left;
+  if (a.right >= 0) request.mask.right = a.right;
+  request.mask.alignment = a.align_ends ? wm::Alignment::ends : wm::Alignment::beginnings;
+  if (a.query_offsets)
+    request.sequences = wm::AttentionSequences{{device, a.query_offsets, wm::DType::i32, {a.sequences + 1}},
+                                               {device, a.key_offsets, wm::DType::i32, {a.sequences + 1}},
+                                               a.queries,
+                                               a.keys};
+  if (a.plan_keys > 0)
+    request.plan = wm::AttentionPlan{.keys = a.plan_keys,
+                                     .groups = a.plan_groups,
+                                     .stages = a.plan_stages,
+                                     .fma_exponentials = a.plan_fma};
+  return request;
+}
+
+template <class Do>
+int guarded(char* words, std::size_t size, const Do& act) {
+  try {
+    act();
+    return 0;
+  } catch (const std::exception& error) {
+    std::snprintf(words, size, "%s", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+// On the caller's stream. `words` gets the refusal, or the plan that ran.
+[[gnu::visibility("default")]] int bench_attention(void* stream, const BenchAttention* a, char* words,
+                                                   std::size_t size) {
+  return guarded(words, size, [&] {
+    static const wm::Device device = wm::Device::open("cuda:0");
+    const wm::AttentionResult result = wm::attention(wm::Stream::wrap(device, stream), request_of(device, *a));
+    std::snprintf(words, size, "%d keys, %d groups, %d stages, fma %d", result.plan.keys, result.plan.groups,
+                  result.plan.stages, result.plan.fma_exponentials);
+  });
+}
+
+// A timeline of one launch, as JSON into a file.
+[[gnu::visibility("default")]] int bench_attention_trace(void* stream, const BenchAttention* a, const char* file,
+                                                         char* words, std::size_t size) {
+  return guarded(words, size, [&] {
+    static const wm::Device device = wm::Device::open("cuda:0");
+    wm::AttentionRequest request = request_of(device, *a);
+    wm::Trace trace;
+    request.trace = &trace;
+    wm::attention(wm::Stream::wrap(device, stream), request);
+    const std::string json = trace.to_json();
+    if (std::FILE* out = std::fopen(file, "w")) {
+      std::fwrite(json.data(), 1, json.size(), out);
+      std::fclose(out);
+    }
+  });
+}
+}

@@ -1,0 +1,288 @@
+// Random attentions and their reference, row by row in float64.
+#include "attention/random_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "warpmill/dtype.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::bench {
+namespace {
+
+std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// Keys that query `i` sees: from first to second, which is not seen any more.
+std::pair<std::int64_t, std::int64_t> seen(const AttentionMask& mask, std::int64_t queries, std::int64_t keys,
+                                           std::int64_t i) {
+  const std::int64_t opposite = i + (mask.alignment == Alignment::ends ? keys - queries : 0);
+  const std::int64_t from = mask.left ? std::max<std::int64_t>(0, opposite - *mask.left) : 0;
+  const std::int64_t to = mask.right ? std::min(keys, opposite + *mask.right + 1) : keys;
+  return {from, std::max(from, to)};
+}
+
+float rounded(DType dtype, float x) {
+  return dtype == DType::bf16 ? static_cast<float>(bf16(x)) : static_cast<float>(f16(x));
+}
+std::uint16_t bits_of(DType dtype, float x) { return dtype == DType::bf16 ? bf16(x).bits : f16(x).bits; }
+float value_of(DType dtype, std::uint16_t bits) {
+  return dtype == DType::bf16 ? static_cast<float>(bf16::from_bits(bits)) : static_cast<float>(f16::from_bits(bits));
+}
+
+void fill_normal(std::vector<float>& values, DType dtype, float spread, std::mt19937_64& dice) {
+  std::normal_distribution<float> normal(0, spread);
+  for (float& value : values) value = rounded(dtype, normal(dice));
+}
+
+}  // namespace
+
+double AttentionCase::flops() const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> lengths = sequences;
+  if (lengths.empty()) lengths.assign(size(batch), {queries, keys});
+  double pairs = 0;
+  for (const auto& [of_queries, of_keys] : lengths)
+    for (std::int64_t i = 0; i < of_queries; ++i) {
+      const auto [from, to] = seen(mask, of_queries, of_keys, i);
+      pairs += static_cast<double>(to - from);
+    }
+  return 2 * pairs * static_cast<double>(heads) * (head_dim + value_dim);
+}
+
+RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& problem, std::uint64_t seed)
+    : problem_(problem),
+      operands_(stream.device(), 0),
+      out_(stream.device(), 0),
+      lse_(stream.device(), 0),
+      query_offsets_(stream.device(), 0),
+      key_offsets_(stream.device(), 0) {
+  const AttentionCase& p = problem_;
+  auto lengths = p.sequences;
+  if (lengths.empty()) lengths.assign(size(p.batch), {p.queries, p.keys});
+  std::vector<std::int32_t> query_offsets{0}, key_offsets{0};
+  for (const auto& [queries, keys] : lengths) {
+    sequences_.push_back({queries, keys, all_queries_, all_keys_});
+    all_queries_ += queries, all_keys_ += keys;
+    query_offsets.push_back(static_cast<std::int32_t>(all_queries_));
+    key_offsets.push_back(static_cast<std::int32_t>(all_keys_));
+  }
+  if (p.layout == HeadLayout::packed && (all_queries_ != all_keys_ || p.head_dim != p.value_dim))
+    throw Error(ErrorCode::invalid_argument, "packed operands have as many queries as keys, and one dim");
+
+  // Sequences of equal length are a batch: their positions follow one another too, unless heads come first.
+  const auto placed = [&](std::int64_t heads, std::int64_t positions, std::int64_t dim, std::int64_t offset) {
+    const bool heads_first = p.layout == HeadLayout::heads_first;
+    return heads_first ? Placed{heads * positions * dim, positions * dim, dim, offset}
+                       : Placed{positions * heads * dim, dim, heads * dim, offset};
+  };
+  const std::int64_t of_queries = p.sequences.empty() ? p.queries : all_queries_,
+                     of_keys = p.sequences.empty() ? p.keys : all_keys_;
+  const std::int64_t q_elements = all_queries_ * p.heads * p.head_dim, k_elements = all_keys_ * p.kv_heads * p.head_dim,
+                     v_elements = all_keys_ * p.kv_heads * p.value_dim;
+  if (p.layout == HeadLayout::packed) {
+    const std::int64_t row = (p.heads + 2 * p.kv_heads) * p.head_dim;
+    q_at_ = {of_queries * row, p.head_dim, row, 0};
+    k_at_ = {of_queries * row, p.head_dim, row, p.heads * p.head_dim};
+    v_at_ = {of_queries * row, p.head_dim, row, (p.heads + p.kv_heads) * p.head_dim};
+  } else {
+    q_at_ = placed(p.heads, of_queries, p.head_dim, 0);
+    k_at_ = placed(p.kv_heads, of_keys, p.head_dim, q_elements);
+    v_at_ = placed(p.kv_heads, of_keys, p.value_dim, q_elements + k_elements);
+  }
+  out_at_ = placed(p.heads, of_queries, p.value_dim, 0);
+  operands_ = Buffer(stream.device(), size(q_elements + k_elements + v_elements) * 2);
+  out_ = Buffer(stream.device(), size(all_queries_ * p.heads * p.value_dim) * 2);
+  lse_ = Buffer(stream.device(), size(all_queries_ * p.heads) * sizeof(float));
+  query_offsets_ = Buffer::of<std::int32_t>(stream.device(), query_offsets);
+  key_offsets_ = Buffer::of<std::int32_t>(stream.device(), key_offsets);
+
+  std::mt19937_64 dice(seed);
+  q.resize(size(q_elements)), k.resize(size(k_elements)), v.resize(size(v_elements));
+  fill_normal(q, p.dtype, p.spread, dice);
+  fill_normal(k, p.dtype, 1, dice);
+  fill_normal(v, p.dtype, 1, dice);
+  upload(stream);
+  poison(stream);
+}
+
+std::size_t RandomAttention::q_index(std::int64_t sequence, std::int64_t head, std::int64_t position) const {
+  return size(((sequences_[size(sequence)].first_query + position) * problem_.heads + head) * problem_.head_dim);
+}
+std::size_t RandomAttention::kv_index(std::int64_t sequence, std::int64_t kv_head, std::int64_t position,
+                                      bool value) const {
+  const int dim = value ? problem_.value_dim : problem_.head_dim;
+  return size(((sequences_[size(sequence)].first_key + position) * problem_.kv_heads + kv_head) * dim);
+}
+
+void RandomAttention::upload(const Stream& stream) {
+  const AttentionCase& p = problem_;
+  std::vector<std::uint16_t> bits(operands_.bytes() / 2);
+  const auto place = [&](const std::vector<float>& values, const Placed& at, std::int64_t heads, bool keys, int dim) {
+    std::size_t from = 0;
+    for (std::size_t s = 0; s < sequences_.size(); ++s) {
+      const Sequence& sequence = sequences_[s];
+      const std::int64_t first = keys ? sequence.first_key : sequence.first_query;
+      for (std::int64_t i = 0; i < (keys ? sequence.keys : sequence.queries); ++i)
+        for (std::int64_t head = 0; head < heads; ++head) {
+          const std::int64_t to = at.offset + head * at.head +
+                                  (p.sequences.empty() ? static_cast<std::int64_t>(s) * at.batch + i * at.position
+                                                       : (first + i) * at.position);
+          for (int j = 0; j < dim; ++j) bits[size(to + j)] = bits_of(p.dtype, values[from++]);
+        }
+    }
+  };
+  place(q, q_at_, p.heads, false, p.head_dim);
+  place(k, k_at_, p.kv_heads, true, p.head_dim);
+  place(v, v_at_, p.kv_heads, true, p.value_dim);
+  if (!bits.empty()) operands_.upload(std::as_bytes(std::span(bits)));
+  stream.synchronize();
+}
+
+void RandomAttention::poison(const Stream& stream) const {
+  if (out_.bytes() > 0) stream.fill(out_.address(), std::byte{0xff}, out_.bytes());
+  if (lse_.bytes() > 0) stream.fill(lse_.address(), std::byte{0xff}, lse_.bytes());
+}
+
+View RandomAttention::view(const Buffer& buffer, const Placed& at, std::int64_t heads, std::int64_t positions,
+                           int dim) const {
+  const auto offset = size(at.offset) * 2;
+  if (!problem_.sequences.empty())
+    return buffer.view(problem_.dtype, {heads, positions, dim}, {at.head, at.position, 1}, offset);
+  return buffer.view(problem_.dtype, {problem_.batch, heads, positions, dim}, {at.batch, at.head, at.position, 1},
+                     offset);
+}
+
+AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) const {
+  const AttentionCase& p = problem_;
+  const bool varying = !p.sequences.empty();
+  const std::int64_t queries = varying ? all_queries_ : p.queries, keys = varying ? all_keys_ : p.keys;
+  AttentionRequest request{.q = view(operands_, q_at_, p.heads, queries, p.head_dim),
+                           .k = view(operands_, k_at_, p.kv_heads, keys, p.head_dim),
+                           .v = view(operands_, v_at_, p.kv_heads, keys, p.value_dim),
+                           .out = view(out_, out_at_, p.heads, queries, p.value_dim),
+                           .scale = p.scale,
+                           .mask = p.mask,
+                           .softcap = p.softcap,
+                           .plan = plan};
+  if (p.lse)
+    request.lse = varying ? lse_.view<float>({p.heads, queries}) : lse_.view<float>({p.batch, p.heads, queries});
+  if (varying) {
+    AttentionSequences sequences{
+        query_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}),
+        key_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}), 0, 0};
+    for (const Sequence& s : sequences_) {
+      sequences.longest_queries = std::max(sequences.longest_queries, s.queries);
+      sequences.longest_keys = std::max(sequences.longest_keys, s.keys);
+    }
+    request.sequences = sequences;
+  }
+  return request;
+}
+
+std::vector<float> RandomAttention::download_out() const {
+  const AttentionCase& p = problem_;
+  const auto bits = out_.download<std::uint16_t>();
+  std::vector<float> out(bits.size());
+  std::size_t to = 0;
+  for (std::size_t s = 0; s < sequences_.size(); ++s)
+    for (std::int64_t i = 0; i < sequences_[s].queries; ++i)
+      for (std::int64_t head = 0; head < p.heads; ++head) {
+        const std::int64_t from =
+            head * out_at_.head + (p.sequences.empty()
+                                       ? static_cast<std::int64_t>(s) * out_at_.batch + i * out_at_.position
+                                       : (sequences_[s].first_query + i) * out_at_.position);
+        for (int j = 0; j < p.value_dim; ++j) out[to++] = value_of(p.dtype, bits[size(from + j)]);
+      }
+  return out;
+}
+
+std::vector<float> RandomAttention::row(std::int64_t sequence, std::int64_t head, std::int64_t position) const {
+  const auto out = download_out();
+  const std::size_t first =
+      size(((sequences_[size(sequence)].first_query + position) * problem_.heads + head) * problem_.value_dim);
+  return {out.begin() + static_cast<std::ptrdiff_t>(first),
+          out.begin() + static_cast<std::ptrdiff_t>(first) + problem_.value_dim};
+}
+
+double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std::int64_t position,
+                                  const std::vector<float>& out, const std::vector<float>& lse) const {
+  const AttentionCase& p = problem_;
+  const Sequence& s = sequences_[size(sequence)];
+  const auto [from, to] = seen(p.mask, s.queries, s.keys, position);
+  const std::int64_t kv_head = head / (p.heads / p.kv_heads);
+  const double scale = p.scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim))));
+  std::vector<double> score(size(to - from));
+  double most = -INFINITY, slack = 0;  // slack: how far a score may be off
+  const float* const query = &q[q_index(sequence, head, position)];
+  for (std::int64_t j = from; j < to; ++j) {
+    const float* const key = &k[kv_index(sequence, kv_head, j, false)];
+    double sum = 0, magnitude = 0;
+    for (int i = 0; i < p.head_dim; ++i) {
+      const double product = static_cast<double>(query[i]) * key[i];
+      sum += product, magnitude += std::fabs(product);
+    }
+    double error = 0x1p-21 * magnitude * scale;
+    sum *= scale;
+    if (p.softcap > 0) {
+      sum = p.softcap * std::tanh(sum / p.softcap);
+      error += 0x1p-10 * std::fabs(sum);  // tanh.approx
+    }
+    score[size(j - from)] = sum;
+    most = std::max(most, sum), slack = std::max(slack, error);
+  }
+  double total = 0;
+  std::vector<double> expected(size(p.value_dim)), magnitude(size(p.value_dim));
+  for (std::int64_t j = from; j < to; ++j) {
+    const double weight = std::exp(score[size(j - from)] - most);
+    const float* const value = &v[kv_index(sequence, kv_head, j, true)];
+    total += weight;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] += weight * value[i], magnitude[i] += weight * std::fabs(value[i]);
+  }
+  // Weights and output are rounded once each; powers of two by FMA are 9e-5 off.
+  const double unit = p.dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
+  const double relative = 2.02 * unit + 2e-4 + 2 * slack;
+  const std::size_t row = size((s.first_query + position) * p.heads + head);
+  double worst = 0;
+  const auto hold = [&](double got, double want, double bound) {
+    if (got == want) return;
+    worst = std::isnan(got) ? INFINITY : std::max(worst, std::fabs(got - want) / bound);
+  };
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    hold(out[row * expected.size() + i], total > 0 ? expected[i] / total : 0,
+         total > 0 ? relative * magnitude[i] / total + 0x1p-24 : 0x1p-100);
+  if (p.lse) {
+    const std::size_t place = p.sequences.empty()
+                                  ? size((sequence * p.heads + head) * p.queries + position)
+                                  : size(head * all_queries_ + s.first_query + position);
+    const double log = total > 0 ? most + std::log(total) : -INFINITY;
+    hold(lse[place], log, 2e-4 + 2 * slack + 1e-6 * std::fabs(log));
+  }
+  return worst;
+}
+
+double RandomAttention::error(std::size_t samples) const {
+  const std::vector<float> out = download_out();
+  const std::vector<float> lse = lse_.download<float>();
+  std::vector<std::array<std::int64_t, 3>> rows;
+  const std::size_t all = size(all_queries_ * problem_.heads);
+  std::mt19937_64 dice(7);
+  for (std::size_t s = 0; s < sequences_.size(); ++s)
+    for (std::int64_t head = 0; head < problem_.heads; ++head)
+      for (std::int64_t i = 0; i < sequences_[s].queries; ++i) {
+        const bool end = i == 0 || i + 1 == sequences_[s].queries;
+        const bool ends_taken = samples >= 2 * sequences_.size() * size(problem_.heads);
+        if (all <= samples || (end && ends_taken) || dice() % all < samples)
+          rows.push_back({static_cast<std::int64_t>(s), head, i});
+      }
+  double worst = 0;
+  for (const auto& [sequence, head, position] : rows) {
+    const double error = row_error(sequence, head, position, out, lse);
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+  }
+  return worst;
+}
+
+}  // namespace wm::bench

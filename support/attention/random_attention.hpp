@@ -1,0 +1,79 @@
+// One attention on a device: random operands, the request for it, and a check of its result.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "warpmill/attention.hpp"
+#include "warpmill/buffer.hpp"
+
+namespace wm::bench {
+
+// How heads and positions lie in memory.
+enum class HeadLayout {
+  heads_first,      // batch x heads x positions x dim
+  positions_first,  // batch x positions x heads x dim
+  packed,           // positions first, and q, k and v of a position side by side
+};
+
+struct AttentionCase {
+  std::int64_t batch = 1, heads = 1, kv_heads = 1;
+  std::int64_t queries = 1, keys = 1;
+  int head_dim = 128, value_dim = 128;
+  DType dtype = DType::bf16;
+  AttentionMask mask{};
+  float softcap = 0;
+  std::optional<float> scale{};
+  HeadLayout layout = HeadLayout::heads_first;
+  bool lse = true;
+  // Lengths of sequences that lie one behind the other, queries and keys; batch, queries and keys above then do not
+  // count.
+  std::vector<std::pair<std::int64_t, std::int64_t>> sequences{};
+  float spread = 1;  // of q's values: a larger one makes peaks that move
+
+  double flops() const;  // of both products, what no query sees left out
+};
+
+// Normal random values; the output and the logarithms hold NaNs, so that an element nobody writes is found.
+class RandomAttention {
+ public:
+  RandomAttention(const Stream& stream, const AttentionCase& problem, std::uint64_t seed);
+
+  AttentionRequest request(std::optional<AttentionPlan> plan = {}) const;
+  void poison(const Stream& stream) const;
+
+  // The largest error over `samples` rows (all of them where there are no more) against float64, in units of what
+  // rounding of weights and output and the arithmetic before it allow: a right result stays below 1. The first and the
+  // last row of each sequence are always among them.
+  double error(std::size_t samples = ~std::size_t{0}) const;
+
+  // Operands as the device has them, for whoever changes some; `upload` after that.
+  std::vector<float> q, k, v;  // (sequence, position, head, dim)
+  void upload(const Stream& stream);
+  std::size_t q_index(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
+  std::size_t kv_index(std::int64_t sequence, std::int64_t kv_head, std::int64_t position, bool value) const;
+  // The output and logarithm of a row, downloaded anew.
+  std::vector<float> row(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
+
+ private:
+  struct Sequence {
+    std::int64_t queries, keys, first_query, first_key;
+  };
+  struct Placed {  // strides in elements, of sequence, head and position
+    std::int64_t batch, head, position, offset;
+  };
+  View view(const Buffer& buffer, const Placed& at, std::int64_t heads, std::int64_t positions, int dim) const;
+  double row_error(std::int64_t sequence, std::int64_t head, std::int64_t position, const std::vector<float>& out,
+                   const std::vector<float>& lse) const;
+  std::vector<float> download_out() const;  // (sequence, position, head, dim)
+
+  AttentionCase problem_;
+  std::vector<Sequence> sequences_;
+  std::int64_t all_queries_ = 0, all_keys_ = 0;
+  Placed q_at_{}, k_at_{}, v_at_{}, out_at_{};
+  Buffer operands_, out_, lse_, query_offsets_, key_offsets_;
+};
+
+}  // namespace wm::bench

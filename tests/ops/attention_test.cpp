@@ -1,0 +1,254 @@
+// The attention call, part by part: types, head dims, masks, layouts, lengths. Every row is compared with float64.
+#include <cmath>
+#include <limits>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "attention/random_attention.hpp"
+#include "ops/attention_fixture.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::test {
+
+using bench::AttentionCase;
+using bench::HeadLayout;
+using bench::RandomAttention;
+using enum DType;
+
+namespace {
+
+void check(const Stream& stream, const AttentionCase& problem, std::optional<AttentionPlan> plan = {},
+           std::uint64_t seed = 1) {
+  const RandomAttention attention(stream, problem, seed);
+  wm::attention(stream, attention.request(plan));
+  stream.synchronize();
+  EXPECT_LT(attention.error(), 1);
+}
+
+// Several tiles and tails of every plan.
+AttentionCase ordinary() { return {.heads = 2, .kv_heads = 2, .queries = 300, .keys = 333}; }
+
+}  // namespace
+
+TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
+  for (const DType dtype : {bf16, f16})
+    for (const auto& [dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}, {64, 128}}) {
+      SCOPED_TRACE(fmt::format("{} {}/{}", name_of(dtype), dim, value_dim));
+      AttentionCase c = ordinary();
+      c.dtype = dtype, c.head_dim = dim, c.value_dim = value_dim;
+      check(stream, c);
+      c.mask = AttentionMask::causal();
+      check(stream, c);
+    }
+}
+
+TEST_F(Attention, TakesAnyLengths) {
+  for (const auto& [queries, keys] : {std::pair{1, 1}, {1, 500}, {64, 64}, {65, 1}, {128, 176}, {129, 177}, {257, 127},
+                                      {40, 700}, {400, 33}, {3, 0}, {0, 3}, {200, 0}}) {
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys{}", queries, keys, causal ? ", causal" : ""));
+      AttentionCase c{.heads = 2, .kv_heads = 1, .queries = queries, .keys = keys};
+      if (causal) c.mask = AttentionMask::causal();
+      check(stream, c);
+    }
+  }
+}
+
+TEST_F(Attention, MasksByWindowsAndFromBothEnds) {
+  using Mask = AttentionMask;
+  for (const auto& [queries, keys] : {std::pair{300, 300}, {200, 420}, {420, 200}})
+    for (const Alignment alignment : {Alignment::ends, Alignment::beginnings})
+      for (const Mask mask : {Mask{.right = 0}, Mask{.left = 64, .right = 0}, Mask{.left = 0, .right = 0},
+                              Mask{.left = 100}, Mask{.right = 17}, Mask{.left = 33, .right = 70},
+                              Mask{.left = 1000, .right = 1000}}) {
+        AttentionCase c{.heads = 1, .kv_heads = 1, .queries = queries, .keys = keys, .head_dim = 64, .value_dim = 64};
+        c.mask = mask;
+        c.mask.alignment = alignment;
+        SCOPED_TRACE(fmt::format("{} x {}, left {}, right {}, {}", queries, keys, mask.left.value_or(-1),
+                                 mask.right.value_or(-1), alignment == Alignment::ends ? "ends" : "beginnings"));
+        check(stream, c);
+      }
+}
+
+TEST_F(Attention, SharesKeysAndValuesAmongHeads) {
+  for (const auto& [heads, kv_heads] : {std::pair{4, 4}, {4, 1}, {8, 2}, {8, 1}, {6, 3}})
+    for (const std::int64_t batch : {1, 3}) {
+      SCOPED_TRACE(fmt::format("{} heads over {}, batch {}", heads, kv_heads, batch));
+      check(stream, {.batch = batch, .heads = heads, .kv_heads = kv_heads, .queries = 70, .keys = 150,
+                     .head_dim = 64, .value_dim = 64, .mask = AttentionMask::causal()});
+    }
+}
+
+TEST_F(Attention, ReadsEveryLayout) {
+  for (const HeadLayout layout : {HeadLayout::heads_first, HeadLayout::positions_first, HeadLayout::packed})
+    for (const bool sequences : {false, true}) {
+      SCOPED_TRACE(fmt::format("layout {}, {}", static_cast<int>(layout), sequences ? "sequences" : "batch"));
+      AttentionCase c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = 150, .keys = 150};
+      c.layout = layout;
+      if (sequences) c.sequences = {{90, 90}, {130, 130}};
+      check(stream, c);
+    }
+}
+
+TEST_F(Attention, TakesSequencesOfAnyLengths) {
+  for (const AttentionMask mask : {AttentionMask{}, AttentionMask::causal(), AttentionMask{.left = 40, .right = 3}})
+    for (const int dim : {64, 128, 256}) {
+      AttentionCase c{.heads = 2, .kv_heads = 1, .head_dim = dim, .value_dim = dim, .mask = mask,
+                      .layout = HeadLayout::positions_first};
+      c.sequences = {{1, 1}, {200, 200}, {0, 0}, {64, 128}, {5, 0}, {0, 9}, {129, 77}, {33, 300}, {128, 176}};
+      SCOPED_TRACE(fmt::format("dim {}, left {}, right {}", dim, mask.left.value_or(-1), mask.right.value_or(-1)));
+      check(stream, c);
+    }
+}
+
+TEST_F(Attention, CapsScoresSoftly) {
+  for (const float softcap : {1.f, 15.f, 50.f}) {
+    AttentionCase c = ordinary();
+    c.softcap = softcap;
+    c.spread = 4;
+    SCOPED_TRACE(softcap);
+    check(stream, c);
+  }
+}
+
+TEST_F(Attention, TakesAScaleOfTheCallers) {
+  for (const float scale : {0.f, 0.01f, 1.f}) {
+    AttentionCase c = ordinary();
+    c.scale = scale;
+    SCOPED_TRACE(scale);
+    check(stream, c);
+  }
+}
+
+// Keys that grow make every block's maximum larger than the one before, by a little and by very much.
+TEST_F(Attention, FollowsMaximaThatMove) {
+  for (const float growth : {0.02f, 0.3f}) {
+    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 130, .keys = 900};
+    RandomAttention attention(stream, c, 3);
+    for (std::int64_t j = 0; j < c.keys; ++j)
+      for (int i = 0; i < c.head_dim; ++i) {
+        float& x = attention.k[attention.kv_index(0, 0, c.keys - 1 - j, false) + static_cast<std::size_t>(i)];
+        x = static_cast<float>(wm::bf16(x * (1 + growth * static_cast<float>(j))));
+      }
+    attention.upload(stream);
+    wm::attention(stream, attention.request());
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1) << growth;
+  }
+}
+
+TEST_F(Attention, ServesEveryKindOfPlan) {
+  for (const AttentionPlan plan :
+       {AttentionPlan{.keys = 16}, {.keys = 128, .groups = 1}, {.keys = 64, .groups = 3, .stages = 2},
+        {.keys = 48, .stages = 4}, {.keys = 112, .fma_exponentials = 8}, {.keys = 80, .fma_exponentials = 3}}) {
+    SCOPED_TRACE(fmt::format("keys {} groups {} stages {}", plan.keys, plan.groups, plan.stages));
+    AttentionCase c = ordinary();
+    c.head_dim = c.value_dim = plan.groups == 3 ? 64 : 128;
+    check(stream, c, plan);
+    c.mask = {.left = 100, .right = 0};
+    check(stream, c, plan);
+  }
+}
+
+// What a row sees decides what reaches it: nothing of other rows' keys, of other sequences or heads.
+TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  for (const float bad : {nan, inf, -inf}) {
+    AttentionCase c{.heads = 2, .kv_heads = 2, .mask = AttentionMask::causal(), .layout = HeadLayout::positions_first};
+    c.sequences = {{100, 100}, {90, 90}, {70, 70}};
+    RandomAttention attention(stream, c, 5);
+    attention.k[attention.kv_index(1, 1, 40, false)] = bad;   // seen by rows 40 on of sequence 1, head 1
+    attention.v[attention.kv_index(1, 0, 0, true)] = bad;     // head 0 of the same sequence
+    attention.k[attention.kv_index(2, 0, 69, false)] = bad;   // the last key of all
+    attention.upload(stream);
+    wm::attention(stream, attention.request());
+    stream.synchronize();
+    const auto finite = [&](int sequence, int head, int position) {
+      for (const float x : attention.row(sequence, head, position))
+        if (!std::isfinite(x)) return false;
+      return true;
+    };
+    for (int i = 0; i < 100; ++i)
+      for (int head = 0; head < 2; ++head) EXPECT_TRUE(finite(0, head, i)) << "sequence 0, head " << head << " row " << i;
+    for (int i = 0; i < 90; ++i)
+      if (i < 40) EXPECT_TRUE(finite(1, 1, i)) << "row " << i << " does not see the bad key";
+    for (int i = 0; i < 70; ++i) EXPECT_TRUE(finite(2, 1, i)) << "sequence 2, head 1, row " << i;
+    for (int i = 0; i < 69; ++i) EXPECT_TRUE(finite(2, 0, i)) << "sequence 2, head 0, row " << i;
+    if (std::isnan(bad)) EXPECT_FALSE(finite(1, 1, 40));
+  }
+}
+
+TEST_F(Attention, GivesTheSameBitsEveryTime) {
+  AttentionCase c{.batch = 2, .heads = 3, .kv_heads = 3, .queries = 200, .keys = 300, .mask = AttentionMask::causal()};
+  const RandomAttention attention(stream, c, 11);
+  std::vector<float> first;
+  for (int run = 0; run < ATTENTION_TEST_RUNS; ++run) {
+    attention.poison(stream);
+    wm::attention(stream, attention.request());
+    stream.synchronize();
+    std::vector<float> all;
+    for (int i = 0; i < 200; i += 7)
+      for (const float x : attention.row(1, 2, i)) all.push_back(x);
+    if (run == 0)
+      first = all;
+    else
+      EXPECT_EQ(all, first) << run;
+  }
+}
+
+TEST_F(Attention, ServesTwoThreadsAndStreams) {
+  std::vector<std::thread> threads;
+  std::vector<double> errors(2);
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      const Stream own(device);
+      for (int i = 0; i < 3; ++i) {
+        AttentionCase c{.heads = 2, .kv_heads = 2, .queries = 100 + 50 * t, .keys = 200, .head_dim = 64, .value_dim = 64};
+        const RandomAttention attention(own, c, static_cast<std::uint64_t>(10 * t + i));
+        wm::attention(own, attention.request());
+        own.synchronize();
+        errors[static_cast<std::size_t>(t)] = std::max(errors[static_cast<std::size_t>(t)], attention.error());
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_LT(errors[0], 1);
+  EXPECT_LT(errors[1], 1);
+}
+
+TEST_F(Attention, IsRightForRandomProblems) {
+  std::mt19937_64 dice(20);
+  const auto up_to = [&](std::int64_t n) { return static_cast<std::int64_t>(dice() % static_cast<std::uint64_t>(n + 1)); };
+  for (int i = 0; i < ATTENTION_TEST_CASES; ++i) {
+    AttentionCase c;
+    const int dims[] = {64, 128, 192, 256};
+    c.head_dim = dims[up_to(3)];
+    c.value_dim = up_to(2) ? c.head_dim : std::min(c.head_dim, dims[up_to(3)]);
+    c.dtype = up_to(1) ? bf16 : f16;
+    c.kv_heads = 1 + up_to(1);
+    c.heads = c.kv_heads * (1 + up_to(2));
+    c.queries = 1 + up_to(ATTENTION_TEST_LONGEST), c.keys = up_to(ATTENTION_TEST_LONGEST);
+    c.batch = 1 + up_to(1);
+    c.layout = HeadLayout(up_to(1));
+    if (up_to(2) == 0) {
+      for (std::int64_t n = 1 + up_to(4); n > 0; --n)
+        c.sequences.emplace_back(up_to(ATTENTION_TEST_LONGEST), up_to(ATTENTION_TEST_LONGEST));
+      c.sequences.emplace_back(7, 9);
+    }
+    if (up_to(1)) c.mask.right = up_to(1) ? 0 : up_to(200);
+    if (up_to(3) == 0) c.mask.left = up_to(200);
+    if (up_to(1)) c.mask.alignment = Alignment::beginnings;
+    if (up_to(5) == 0) c.softcap = 10;
+    c.lse = up_to(1) == 0;
+    c.spread = up_to(3) ? 1 : 6;
+    SCOPED_TRACE(fmt::format("problem {}: batch {} heads {}/{} {} x {} dims {}/{} {}{}", i, c.batch, c.heads, c.kv_heads,
+                             c.queries, c.keys, c.head_dim, c.value_dim, name_of(c.dtype),
+                             c.sequences.empty() ? "" : ", sequences"));
+    check(stream, c, {}, static_cast<std::uint64_t>(i));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace wm::test
