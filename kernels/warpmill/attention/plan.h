@@ -49,10 +49,13 @@ struct AttentionPlan {
   }
   constexpr int shared_bytes() const { return inner_bytes() + (own_strips() ? groups * strip_bytes : 0); }
 
-  // Registers of a thread.
+  // Registers of a thread. What the roles take together is at most what the block was started with: an equal share for
+  // each thread, in eights. More, and the last to ask waits for ever.
   constexpr bool moves_registers() const { return groups > 1; }
-  static constexpr int load_registers() { return 32; }
-  constexpr int multiply_registers() const { return groups == 3 ? 160 : groups == 2 ? 240 : 255; }
+  constexpr int load_registers() const { return groups == 3 ? 32 : 40; }
+  constexpr int multiply_registers() const { return groups == 3 ? 160 : groups == 2 ? 232 : 255; }
+  constexpr int registers() const { return group_threads * (load_registers() + groups * multiply_registers()); }
+  constexpr int registers_at_start() const { return register_limit / threads() / 8 * 8 * threads(); }
   // Scores, their rounded weights, and the output's sums.
   constexpr int held_registers() const { return keys / 2 + keys / 4 + kind.value_dim / 2; }
 
@@ -66,6 +69,8 @@ struct AttentionPlan {
     if (kind.head_dim < 64 || kind.head_dim > 256 || kind.head_dim % 64) return "a head dim is 64, 128, 192 or 256";
     if (kind.value_dim < 64 || kind.value_dim > 256 || kind.value_dim % 64) return "a value dim is 64, 128, 192 or 256";
     if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
+    if (moves_registers() && registers() > registers_at_start())
+      return "the roles take more registers than the block is started with";
     if (held_registers() + 28 > multiply_registers())
       return "scores and sums leave a multiply thread too few registers";
     return nullptr;

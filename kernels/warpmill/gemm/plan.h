@@ -234,7 +234,8 @@ struct GemmPlan {
       return instruction == TensorInstruction::wgmma
                  ? "the stages and the output strips take more than 232448 bytes of shared memory"
                  : "the stages and the output strips take more than 166912 bytes of shared memory";
-    if (registers() > register_limit) return "the roles take more than 65536 registers";
+    if (registers() > register_limit / threads() / 8 * 8 * threads())
+      return "the roles take more registers than the block is started with";
     if (spare_registers() < facts().least_spare) return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
