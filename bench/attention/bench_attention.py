@@ -2,7 +2,7 @@
 """Measures wm::attention beside PyTorch's cuDNN backend, in one process, on one stream, on random data.
 
     python3 bench/attention/bench_attention.py build/bin/libbench_attention.so [--shapes table|untuned|varlen|LIST]
-        [--plan KEYS,GROUPS,STAGES,FMA ...] [--rounds N] [--markdown FILE] [--json FILE] [--trace FILE]
+        [--plan KEYS,GROUPS,STAGES,STRIPS,TURNS ...] [--rounds N] [--json FILE] [--times]
 
 Each side is a CUDA graph of several calls over rotated buffers; graphs are replayed in turns (A B A B), and the ratio is
 the median over neighbouring replays. FlashAttention-3's figure is derived: the day's cuDNN times the ratio of the two
@@ -15,6 +15,7 @@ import json
 import math
 import statistics
 import sys
+import tempfile
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -29,7 +30,7 @@ class BenchAttention(ctypes.Structure):
         + [(name, ctypes.c_uint64) for name in ("query_offsets", "key_offsets")]
         + [(name, ctypes.c_int64) for name in ("sequences", "total_queries", "total_keys")]
         + [(name, ctypes.c_int32) for name in ("f16", "left", "right", "align_ends")]
-        + [(name, ctypes.c_int32) for name in ("plan_keys", "plan_groups", "plan_stages", "plan_fma")])
+        + [(name, ctypes.c_int32) for name in ("plan_keys", "plan_groups", "plan_stages", "plan_strips", "plan_turns")])
 
 
 # (batch, heads, kv heads, queries, keys, head dim, value dim, causal): 16k tokens in all, 2048 / head dim heads; and
@@ -87,7 +88,7 @@ class Ours:
         a.f16 = q.dtype == torch.float16
         a.left, a.right, a.align_ends = -1, 0 if causal else -1, 1
         if plan:
-            a.plan_keys, a.plan_groups, a.plan_stages, a.plan_fma = plan
+            a.plan_keys, a.plan_groups, a.plan_stages, a.plan_strips, a.plan_turns = plan
         return a
 
     def run(self, a):
@@ -207,15 +208,28 @@ def measure(ours, shape, plans, rounds, dtype=torch.bfloat16):
     return rows
 
 
+def times_of_roles(ours, shape, plan):
+    """Mean nanoseconds of each thing that warps do, and how often, from the stamps of one launch."""
+    b, h, hk, sq, sk, d, dv, causal = shape
+    make = lambda heads, positions, dim: torch.randn(b, heads, positions, dim, device="cuda", dtype=torch.bfloat16)
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        ours.trace(ours.describe(make(h, sq, d), make(hk, sk, d), make(hk, sk, dv), make(h, sq, dv), causal, plan), file.name)
+        events = [e for e in json.load(open(file.name))["traceEvents"] if e["ph"] == "X"]
+    spans = {}
+    for e in events:
+        spans.setdefault((e["cat"], e["name"]), []).append(e["dur"] * 1e3)
+    return ", ".join(f"{role} {doing} {statistics.mean(of):.0f} ns x {len(of)}" for (role, doing), of in sorted(spans.items()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("--shapes", default="table")
-    parser.add_argument("--plan", action="append", default=[], help="KEYS,GROUPS,STAGES,FMA; may be given several times")
+    parser.add_argument("--plan", action="append", default=[], help="KEYS,GROUPS,STAGES,STRIPS,TURNS; may be given several times")
     parser.add_argument("--only", default="", help="shapes whose name has one of these, with | between")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json")
-    parser.add_argument("--trace", help="a file for a timeline of the first shape")
+    parser.add_argument("--times", action="store_true", help="also what roles spend their time with, from stamps")
     options = parser.parse_args()
     torch.manual_seed(0)
     ours = Ours(options.library)
@@ -229,13 +243,12 @@ def main():
             row["fa3"] = fa3
             every.append(row)
             derived = f"{row['ratio'] / fa3:6.3f}" if fa3 else "     -"
-            print(f"{row['shape']:34} {row['plan']:34} {row['us']:9.1f} us {row['tflops']:5.0f} TFLOP/s"
+            print(f"{row['shape']:34} {row['plan']:18} {row['us']:9.1f} us {row['tflops']:5.0f} TFLOP/s"
                   f"  cuDNN {row['peer_tflops']:5.0f}  ratio {row['ratio']:6.3f}  FA3 derived {derived}"
                   f"  rms {row['rms']:.2e} ({row['peer_rms']:.2e})", flush=True)
-    if options.trace:
-        b, h, hk, sq, sk, d, dv, causal = shapes[0][0]
-        q, k, v = (torch.randn(b, n, s, x, device="cuda", dtype=torch.bfloat16) for n, s, x in ((h, sq, d), (hk, sk, d), (hk, sk, dv)))
-        ours.trace(ours.describe(q, k, v, torch.empty(b, h, sq, dv, device="cuda", dtype=torch.bfloat16), causal, plans[0]), options.trace)
+    for shape, _ in shapes if options.times else []:
+        for plan in plans:
+            print(f"{name_of(shape)} {plan or ''}: " + times_of_roles(ours, shape, plan))
     if options.json:
         with open(options.json, "w") as file:
             json.dump(every, file, indent=1)

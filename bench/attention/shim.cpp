@@ -14,8 +14,8 @@ struct BenchAttention {
   std::int64_t q_strides[3], k_strides[3], v_strides[3], out_strides[3];  // batch, head, position
   std::uint64_t query_offsets, key_offsets;                               // 0: no sequences
   std::int64_t sequences, total_queries, total_keys;
-  std::int32_t f16, left, right, align_ends;  // left, right: -1 is no limit
-  std::int32_t plan_keys, plan_groups, plan_stages, plan_fma;  // plan_keys 0: the library's own choice
+  std::int32_t f16, left, right, align_ends;                                  // left, right: -1 is no limit
+  std::int32_t plan_keys, plan_groups, plan_stages, plan_strips, plan_turns;  // plan_keys 0: the library's own choice
 };
 
 namespace {
@@ -35,9 +35,8 @@ wm::AttentionRequest request_of(const wm::Device& device, const BenchAttention& 
                                .v = tensor(device, a.v, a, a.kv_heads, keys, a.value_dim, a.v_strides),
                                .out = tensor(device, a.out, a, a.heads, queries, a.value_dim, a.out_strides)};
   if (a.lse)
-    request.lse = a.query_offsets
-                      ? wm::View(device, a.lse, wm::DType::f32, {a.heads, queries})
-                      : wm::View(device, a.lse, wm::DType::f32, {a.batch, a.heads, queries});
+    request.lse = a.query_offsets ? wm::View(device, a.lse, wm::DType::f32, {a.heads, queries})
+                                  : wm::View(device, a.lse, wm::DType::f32, {a.batch, a.heads, queries});
   if (a.left >= 0) request.mask.left = a.left;
   if (a.right >= 0) request.mask.right = a.right;
   request.mask.alignment = a.align_ends ? wm::Alignment::ends : wm::Alignment::beginnings;
@@ -50,7 +49,8 @@ wm::AttentionRequest request_of(const wm::Device& device, const BenchAttention& 
     request.plan = wm::AttentionPlan{.keys = a.plan_keys,
                                      .groups = a.plan_groups,
                                      .stages = a.plan_stages,
-                                     .fma_exponentials = a.plan_fma};
+                                     .strips = a.plan_strips,
+                                     .turns = a.plan_turns != 0};
   return request;
 }
 
@@ -75,8 +75,8 @@ extern "C" {
   return guarded(words, size, [&] {
     static const wm::Device device = wm::Device::open("cuda:0");
     const wm::AttentionResult result = wm::attention(wm::Stream::wrap(device, stream), request_of(device, *a));
-    std::snprintf(words, size, "%d keys, %d groups, %d stages, fma %d", result.plan.keys, result.plan.groups,
-                  result.plan.stages, result.plan.fma_exponentials);
+    const wm::AttentionPlan& plan = result.plan;
+    std::snprintf(words, size, "%d,%d,%d,%d,%d", plan.keys, plan.groups, plan.stages, plan.strips, plan.turns);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "ops/attention_problem.hpp"
 #include "ops/device_state.hpp"
 #include "ops/known.hpp"
+#include "ops/workspace.hpp"
 #include "plan/attention_choice.hpp"
 #include "trace/stamps.hpp"
 #include "warpmill/error.hpp"
@@ -96,7 +97,9 @@ AttentionResult attention(const Stream& stream, const AttentionRequest& request)
   LaunchConfig config = call->launch.config;
   std::optional<trace::StampRecords> stamps;
   if (request.trace) stamps.emplace(stream, call->kernel, config);
-  launch(stream, call->kernel, config, call->launch.arguments);
+  AttentionArguments arguments = call->launch.arguments;
+  arguments.counter = ops::workspace_of(stream, sizeof(TileCounter));
+  launch(stream, call->kernel, config, arguments);
   if (stamps) *request.trace = stamps->read(stream);
   return call->result;
 }

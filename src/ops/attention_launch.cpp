@@ -67,6 +67,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .out_at = p.out.address,
       .out_position_stride = p.out.position_stride,
       .out_head_stride = p.out.head_stride,
+      .counter = 0,  // the call's
       .schedule = schedule};
   const LaunchConfig config{.grid = {plan::blocks_of(schedule, plan::rates_of(info))},
                             .block = {static_cast<std::uint32_t>(plan.threads())},

@@ -12,19 +12,16 @@ std::vector<AttentionPlan> candidate_plans(const AttentionKind& kind, const Atte
     if (plan.valid()) plans.push_back(plan);
   };
   const int widest = std::max(kind.head_dim, kind.value_dim);
-  const bool masked = kind.mask.right || kind.mask.left;
   const int groups = shape.queries <= AttentionPlan::group_queries ? 1 : 2;
   if (widest == 64) {
-    add({.keys = 128, .groups = groups == 1 ? 1 : 3, .stages = 2, .fma_exponentials = 2});
-    add({.keys = 128, .groups = groups, .stages = 2, .fma_exponentials = 2});
+    add({.keys = 128, .groups = groups == 1 ? 1 : 3});
   } else if (widest == 128) {
-    if (!masked) add({.keys = 176, .groups = groups});
-    add({.keys = 128, .groups = groups});
+    add({.keys = 176, .groups = groups});
+    add({.keys = 128, .groups = groups, .strips = 2});
   } else if (widest == 192) {
     add({.keys = 112, .groups = groups});
     add({.keys = 80, .groups = groups});
   } else {
-    add({.keys = 80, .groups = groups});
     add({.keys = 64, .groups = groups});
   }
   return plans;

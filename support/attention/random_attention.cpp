@@ -169,9 +169,9 @@ AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) con
   if (p.lse)
     request.lse = varying ? lse_.view<float>({p.heads, queries}) : lse_.view<float>({p.batch, p.heads, queries});
   if (varying) {
-    AttentionSequences sequences{
-        query_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}),
-        key_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}), 0, 0};
+    AttentionSequences sequences{query_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}),
+                                 key_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}), 0,
+                                 0};
     for (const Sequence& s : sequences_) {
       sequences.longest_queries = std::max(sequences.longest_queries, s.queries);
       sequences.longest_keys = std::max(sequences.longest_keys, s.keys);
@@ -254,9 +254,8 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
     hold(out[row * expected.size() + i], total > 0 ? expected[i] / total : 0,
          total > 0 ? relative * magnitude[i] / total + 0x1p-24 : 0x1p-100);
   if (p.lse) {
-    const std::size_t place = p.sequences.empty()
-                                  ? size((sequence * p.heads + head) * p.queries + position)
-                                  : size(head * all_queries_ + s.first_query + position);
+    const std::size_t place = p.sequences.empty() ? size((sequence * p.heads + head) * p.queries + position)
+                                                  : size(head * all_queries_ + s.first_query + position);
     const double log = total > 0 ? most + std::log(total) : -INFINITY;
     hold(lse[place], log, 2e-4 + 2 * slack + 1e-6 * std::fabs(log));
   }

@@ -1,4 +1,5 @@
 // The attention call, part by part: types, head dims, masks, layouts, lengths. Every row is compared with float64.
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -35,7 +36,8 @@ AttentionCase ordinary() { return {.heads = 2, .kv_heads = 2, .queries = 300, .k
 
 TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
   for (const DType dtype : {bf16, f16})
-    for (const auto& [dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}, {64, 128}}) {
+    for (const auto& [dim, value_dim] :
+         {std::pair{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}, {64, 128}}) {
       SCOPED_TRACE(fmt::format("{} {}/{}", name_of(dtype), dim, value_dim));
       AttentionCase c = ordinary();
       c.dtype = dtype, c.head_dim = dim, c.value_dim = value_dim;
@@ -46,8 +48,18 @@ TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
 }
 
 TEST_F(Attention, TakesAnyLengths) {
-  for (const auto& [queries, keys] : {std::pair{1, 1}, {1, 500}, {64, 64}, {65, 1}, {128, 176}, {129, 177}, {257, 127},
-                                      {40, 700}, {400, 33}, {3, 0}, {0, 3}, {200, 0}}) {
+  for (const auto& [queries, keys] : {std::pair{1, 1},
+                                      {1, 500},
+                                      {64, 64},
+                                      {65, 1},
+                                      {128, 176},
+                                      {129, 177},
+                                      {257, 127},
+                                      {40, 700},
+                                      {400, 33},
+                                      {3, 0},
+                                      {0, 3},
+                                      {200, 0}}) {
     for (const bool causal : {false, true}) {
       SCOPED_TRACE(fmt::format("{} queries, {} keys{}", queries, keys, causal ? ", causal" : ""));
       AttentionCase c{.heads = 2, .kv_heads = 1, .queries = queries, .keys = keys};
@@ -61,9 +73,9 @@ TEST_F(Attention, MasksByWindowsAndFromBothEnds) {
   using Mask = AttentionMask;
   for (const auto& [queries, keys] : {std::pair{300, 300}, {200, 420}, {420, 200}})
     for (const Alignment alignment : {Alignment::ends, Alignment::beginnings})
-      for (const Mask mask : {Mask{.right = 0}, Mask{.left = 64, .right = 0}, Mask{.left = 0, .right = 0},
-                              Mask{.left = 100}, Mask{.right = 17}, Mask{.left = 33, .right = 70},
-                              Mask{.left = 1000, .right = 1000}}) {
+      for (const Mask mask :
+           {Mask{.right = 0}, Mask{.left = 64, .right = 0}, Mask{.left = 0, .right = 0}, Mask{.left = 100},
+            Mask{.right = 17}, Mask{.left = 33, .right = 70}, Mask{.left = 1000, .right = 1000}}) {
         AttentionCase c{.heads = 1, .kv_heads = 1, .queries = queries, .keys = keys, .head_dim = 64, .value_dim = 64};
         c.mask = mask;
         c.mask.alignment = alignment;
@@ -77,8 +89,14 @@ TEST_F(Attention, SharesKeysAndValuesAmongHeads) {
   for (const auto& [heads, kv_heads] : {std::pair{4, 4}, {4, 1}, {8, 2}, {8, 1}, {6, 3}})
     for (const std::int64_t batch : {1, 3}) {
       SCOPED_TRACE(fmt::format("{} heads over {}, batch {}", heads, kv_heads, batch));
-      check(stream, {.batch = batch, .heads = heads, .kv_heads = kv_heads, .queries = 70, .keys = 150,
-                     .head_dim = 64, .value_dim = 64, .mask = AttentionMask::causal()});
+      check(stream, {.batch = batch,
+                     .heads = heads,
+                     .kv_heads = kv_heads,
+                     .queries = 70,
+                     .keys = 150,
+                     .head_dim = 64,
+                     .value_dim = 64,
+                     .mask = AttentionMask::causal()});
     }
 }
 
@@ -96,7 +114,11 @@ TEST_F(Attention, ReadsEveryLayout) {
 TEST_F(Attention, TakesSequencesOfAnyLengths) {
   for (const AttentionMask mask : {AttentionMask{}, AttentionMask::causal(), AttentionMask{.left = 40, .right = 3}})
     for (const int dim : {64, 128, 256}) {
-      AttentionCase c{.heads = 2, .kv_heads = 1, .head_dim = dim, .value_dim = dim, .mask = mask,
+      AttentionCase c{.heads = 2,
+                      .kv_heads = 1,
+                      .head_dim = dim,
+                      .value_dim = dim,
+                      .mask = mask,
                       .layout = HeadLayout::positions_first};
       c.sequences = {{1, 1}, {200, 200}, {0, 0}, {64, 128}, {5, 0}, {0, 9}, {129, 77}, {33, 300}, {128, 176}};
       SCOPED_TRACE(fmt::format("dim {}, left {}, right {}", dim, mask.left.value_or(-1), mask.right.value_or(-1)));
@@ -125,7 +147,7 @@ TEST_F(Attention, TakesAScaleOfTheCallers) {
 
 // Keys that grow make every block's maximum larger than the one before, by a little and by very much.
 TEST_F(Attention, FollowsMaximaThatMove) {
-  for (const float growth : {0.02f, 0.3f}) {
+  for (const float growth : {0.02f, 0.3f, 3.f}) {
     AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 130, .keys = 900};
     RandomAttention attention(stream, c, 3);
     for (std::int64_t j = 0; j < c.keys; ++j)
@@ -141,10 +163,14 @@ TEST_F(Attention, FollowsMaximaThatMove) {
 }
 
 TEST_F(Attention, ServesEveryKindOfPlan) {
-  for (const AttentionPlan plan :
-       {AttentionPlan{.keys = 16}, {.keys = 128, .groups = 1}, {.keys = 64, .groups = 3, .stages = 2},
-        {.keys = 48, .stages = 4}, {.keys = 112, .fma_exponentials = 8}, {.keys = 80, .fma_exponentials = 3}}) {
-    SCOPED_TRACE(fmt::format("keys {} groups {} stages {}", plan.keys, plan.groups, plan.stages));
+  for (const AttentionPlan plan : {AttentionPlan{.keys = 16},
+                                   {.keys = 128, .groups = 1},
+                                   {.keys = 64, .groups = 3},
+                                   {.keys = 48, .stages = 4},
+                                   {.keys = 64, .strips = 0},
+                                   {.keys = 64, .strips = 2}}) {
+    SCOPED_TRACE(
+        fmt::format("keys {} groups {} stages {} strips {}", plan.keys, plan.groups, plan.stages, plan.strips));
     AttentionCase c = ordinary();
     c.head_dim = c.value_dim = plan.groups == 3 ? 64 : 128;
     check(stream, c, plan);
@@ -160,9 +186,9 @@ TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
     AttentionCase c{.heads = 2, .kv_heads = 2, .mask = AttentionMask::causal(), .layout = HeadLayout::positions_first};
     c.sequences = {{100, 100}, {90, 90}, {70, 70}};
     RandomAttention attention(stream, c, 5);
-    attention.k[attention.kv_index(1, 1, 40, false)] = bad;   // seen by rows 40 on of sequence 1, head 1
-    attention.v[attention.kv_index(1, 0, 0, true)] = bad;     // head 0 of the same sequence
-    attention.k[attention.kv_index(2, 0, 69, false)] = bad;   // the last key of all
+    attention.k[attention.kv_index(1, 1, 40, false)] = bad;  // seen by rows 40 on of sequence 1, head 1
+    attention.v[attention.kv_index(1, 0, 0, true)] = bad;    // head 0 of the same sequence
+    attention.k[attention.kv_index(2, 0, 69, false)] = bad;  // the last key of all
     attention.upload(stream);
     wm::attention(stream, attention.request());
     stream.synchronize();
@@ -172,7 +198,8 @@ TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
       return true;
     };
     for (int i = 0; i < 100; ++i)
-      for (int head = 0; head < 2; ++head) EXPECT_TRUE(finite(0, head, i)) << "sequence 0, head " << head << " row " << i;
+      for (int head = 0; head < 2; ++head)
+        EXPECT_TRUE(finite(0, head, i)) << "sequence 0, head " << head << " row " << i;
     for (int i = 0; i < 90; ++i)
       if (i < 40) EXPECT_TRUE(finite(1, 1, i)) << "row " << i << " does not see the bad key";
     for (int i = 0; i < 70; ++i) EXPECT_TRUE(finite(2, 1, i)) << "sequence 2, head 1, row " << i;
@@ -206,7 +233,8 @@ TEST_F(Attention, ServesTwoThreadsAndStreams) {
     threads.emplace_back([&, t] {
       const Stream own(device);
       for (int i = 0; i < 3; ++i) {
-        AttentionCase c{.heads = 2, .kv_heads = 2, .queries = 100 + 50 * t, .keys = 200, .head_dim = 64, .value_dim = 64};
+        AttentionCase c{
+            .heads = 2, .kv_heads = 2, .queries = 100 + 50 * t, .keys = 200, .head_dim = 64, .value_dim = 64};
         const RandomAttention attention(own, c, static_cast<std::uint64_t>(10 * t + i));
         wm::attention(own, attention.request());
         own.synchronize();
@@ -218,11 +246,14 @@ TEST_F(Attention, ServesTwoThreadsAndStreams) {
   EXPECT_LT(errors[1], 1);
 }
 
+// Several at a time, each thread with a stream of its own.
 TEST_F(Attention, IsRightForRandomProblems) {
   std::mt19937_64 dice(20);
-  const auto up_to = [&](std::int64_t n) { return static_cast<std::int64_t>(dice() % static_cast<std::uint64_t>(n + 1)); };
-  for (int i = 0; i < ATTENTION_TEST_CASES; ++i) {
-    AttentionCase c;
+  const auto up_to = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(dice() % static_cast<std::uint64_t>(n + 1));
+  };
+  std::vector<AttentionCase> problems(ATTENTION_TEST_CASES);
+  for (AttentionCase& c : problems) {
     const int dims[] = {64, 128, 192, 256};
     c.head_dim = dims[up_to(3)];
     c.value_dim = up_to(2) ? c.head_dim : std::min(c.head_dim, dims[up_to(3)]);
@@ -243,11 +274,26 @@ TEST_F(Attention, IsRightForRandomProblems) {
     if (up_to(5) == 0) c.softcap = 10;
     c.lse = up_to(1) == 0;
     c.spread = up_to(3) ? 1 : 6;
-    SCOPED_TRACE(fmt::format("problem {}: batch {} heads {}/{} {} x {} dims {}/{} {}{}", i, c.batch, c.heads, c.kv_heads,
-                             c.queries, c.keys, c.head_dim, c.value_dim, name_of(c.dtype),
-                             c.sequences.empty() ? "" : ", sequences"));
-    check(stream, c, {}, static_cast<std::uint64_t>(i));
-    if (HasFailure()) return;
+  }
+  std::vector<double> errors(problems.size(), INFINITY);
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < std::thread::hardware_concurrency(); ++t)
+    threads.emplace_back([&] {
+      const Stream own(device);
+      for (std::size_t i; (i = next++) < problems.size();) {
+        const RandomAttention attention(own, problems[i], i);
+        wm::attention(own, attention.request());
+        own.synchronize();
+        errors[i] = attention.error(300);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const AttentionCase& c = problems[i];
+    EXPECT_LT(errors[i], 1) << fmt::format("problem {}: batch {} heads {}/{} {} x {} dims {}/{} {}{}", i, c.batch,
+                                           c.heads, c.kv_heads, c.queries, c.keys, c.head_dim, c.value_dim,
+                                           name_of(c.dtype), c.sequences.empty() ? "" : ", sequences");
   }
 }
 

@@ -21,6 +21,7 @@ struct AttentionArguments {
   long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
   unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets
   long long out_position_stride, out_head_stride;
+  unsigned long long counter;  // TileCounter
   QuerySchedule schedule;
 };
 

@@ -26,9 +26,10 @@ class Sight {
   // Blocks of keys that any row sees: from begin() up to but not including end(), if that is more.
   WM_DEVICE i32 begin() const { return max(left(0), 0) / plan.keys; }
   WM_DEVICE i32 end() const { return (max(right(rows_ - 1), 0) + plan.keys - 1) / plan.keys; }
-  // Of these, every row sees all of those from whole_begin() up to but not including whole_end().
-  WM_DEVICE i32 whole_begin() const { return (max(left(rows_ - 1), 0) + plan.keys - 1) / plan.keys; }
-  WM_DEVICE i32 whole_end() const { return max(right(0), 0) / plan.keys; }
+  // Whether every row sees all keys of a block.
+  WM_DEVICE bool whole(i32 block) const {
+    return (block + 1) * plan.keys <= right(0) && (!plan.kind.mask.left || block * plan.keys >= left(rows_ - 1));
+  }
 
   // Scores of keys that a row of these does not see become -infinity. `block` is the keys' number.
   WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 block) const {

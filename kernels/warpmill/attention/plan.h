@@ -11,8 +11,9 @@ struct AttentionPlan {
   int keys = 128;  // of a block of keys: one step
   int groups = 2;  // multiply warpgroups, of 64 queries each
   int stages = 2;  // of K, and of V
-  int fma_exponentials =
-      0;  // of each eight exponentials, so many on the FMA units instead of the special-function units
+  // Strips of the output that a group has in flight. 0: they leave from where its Q was, and the next Q waits.
+  int strips = 1;
+  bool turns = true;  // groups queue their products one after the other
 
   template <class Plan, class Visit>
   static constexpr void each_field(Plan& plan, Visit&& visit) {
@@ -20,7 +21,8 @@ struct AttentionPlan {
     visit("keys", plan.keys);
     visit("groups", plan.groups);
     visit("stages", plan.stages);
-    visit("fma_exponentials", plan.fma_exponentials);
+    visit("strips", plan.strips);
+    visit("turns", plan.turns);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
@@ -39,15 +41,11 @@ struct AttentionPlan {
   constexpr int k_bytes() const { return keys * kind.head_dim * element_bytes; }
   constexpr int v_bytes() const { return keys * kind.value_dim * element_bytes; }
   static constexpr int strip_columns = 64;  // one swizzle width
-  constexpr int strips() const { return kind.value_dim / strip_columns; }
   static constexpr int strip_bytes = group_queries * strip_columns * element_bytes;
-  constexpr int inner_bytes() const { return groups * q_bytes() + stages * (k_bytes() + v_bytes()) + barrier_bytes; }
-  // Where a strip of its own fits, the next queries can come while the output leaves. Else it leaves from where the
-  // group's Q was.
-  constexpr bool own_strips() const {
-    return inner_bytes() + groups * strip_bytes <= shared_limit || kind.value_dim > kind.head_dim;
+  constexpr int strips_of_tile() const { return kind.value_dim / strip_columns; }
+  constexpr int shared_bytes() const {
+    return groups * (q_bytes() + strips * strip_bytes) + stages * (k_bytes() + v_bytes()) + barrier_bytes;
   }
-  constexpr int shared_bytes() const { return inner_bytes() + (own_strips() ? groups * strip_bytes : 0); }
 
   // Registers of a thread. What the roles take together is at most what the block was started with: an equal share for
   // each thread, in eights. More, and the last to ask waits for ever.
@@ -64,7 +62,9 @@ struct AttentionPlan {
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a block of keys has 16 to 256, a multiple of 16";
     if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
-    if (fma_exponentials < 0 || fma_exponentials > 8) return "of eight exponentials 0 to 8 are made by FMA";
+    if (strips < 0 || strips > 4) return "a group has 0 to 4 strips of the output in flight";
+    if (strips == 0 && kind.value_dim > kind.head_dim)
+      return "the output does not fit where Q was: strips is 1 at least";
     if (kind.element != DType::bf16 && kind.element != DType::f16) return "elements are bf16 or f16";
     if (kind.head_dim < 64 || kind.head_dim > 256 || kind.head_dim % 64) return "a head dim is 64, 128, 192 or 256";
     if (kind.value_dim < 64 || kind.value_dim > 256 || kind.value_dim % 64) return "a value dim is 64, 128, 192 or 256";

@@ -1,5 +1,4 @@
-// Which queries of which head a block takes next, and which blocks of keys they see. Plain C++, shared by host and
-// device.
+// In which order tiles of queries are begun. Plain C++, shared by host and device.
 #pragma once
 
 namespace wm {
@@ -9,11 +8,12 @@ struct QueryTile {
   unsigned batch, head, tile;
 };
 
-// Tiles in the order in which they are begun: sections of heads, as many as keep their K and V in L2; in a section the
-// last tiles of all heads first, which under a causal mask have the most keys.
+// Sections of heads, as many as keep their K and V in L2; in a section the last tiles of all heads first, which under a
+// causal mask have the most keys. Where sequences have lengths of their own, these say how many tiles there are, and
+// one sequence follows the other.
 struct QuerySchedule {
-  unsigned batches, heads, tiles;  // tiles of the longest sequence
-  unsigned section;                // heads of all batches
+  unsigned batches, heads, tiles;  // tiles of a sequence
+  unsigned section;                // heads, of all batches
 
   constexpr unsigned count() const { return batches * heads * tiles; }
   constexpr QueryTile at(unsigned index) const {
@@ -23,11 +23,12 @@ struct QuerySchedule {
     const unsigned head = first + within % size;
     return {head / heads, head % heads, tiles - 1 - within / size};
   }
-  // What block `number` of `blocks` takes in its `round`: back and forth, so that who had the longest of a round has
-  // the shortest of the next. count() or more: nothing.
-  constexpr unsigned turn(unsigned number, unsigned blocks, unsigned round) const {
-    return round * blocks + (round % 2 ? blocks - 1 - number : number);
-  }
+};
+
+// What blocks share while they run, in the workspace; zero before and after.
+struct TileCounter {
+  unsigned taken;  // tiles, besides the first of each block
+  unsigned done;   // blocks that have found no more
 };
 
 }  // namespace wm

@@ -1,4 +1,5 @@
-// Online softmax, in powers of two: each block of scores becomes weights relative to the largest score so far.
+// Online softmax, in powers of two: each block of scores becomes weights relative to a base, which is the largest score
+// of some block before, or not much less than the largest so far.
 #pragma once
 
 #include "warpmill/tile/fragment.cuh"
@@ -13,64 +14,58 @@ WM_DEVICE f32 power_of_two(f32 x) {
   return power;
 }
 
-// 2^x by the FMA units, for x up to 127: x = n + f with n whole, a cubic in f, and n added to the exponent. Relative
-// error 9e-5, which rounding to bf16 or f16 hides. What is below -127 becomes 2^-127, not zero.
-WM_DEVICE f32 power_of_two_by_fma(f32 x) {
-  constexpr f32 shifter = 12582912.f;  // 1.5 * 2^23: a sum with it has its whole part in the low bits
-  x = fmaxf(x, -127.f);
-  f32 shifted;
-  asm("add.rm.ftz.f32 %0, %1, %2;" : "=f"(shifted) : "f"(x), "f"(shifter));
-  const f32 f = x - (shifted - shifter);
-  const f32 power = fmaf(f, fmaf(f, fmaf(f, 0.07711909f, 0.22756439f), 0.69514614f), 1.f);
-  return __uint_as_float(__float_as_uint(power) + (__float_as_uint(shifted) << 23));
-}
-
 WM_DEVICE f32 tanh_approximate(f32 x) {
   f32 y;
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-// The state of a thread's two rows. `scale` takes a score to a power of two; it is not negative.
+// The state of a thread's two rows. `scale` takes a score to a power of two; it is positive. Whole warps.
 class Softmax {
  public:
-  // What the sums made with weights so far are to be multiplied with.
+  // What sums made with the weights so far are to be multiplied with.
   struct Rescale {
-    bool needed;  // the same for the whole warp
-    RowPair factor;
+    bool needed = false;  // the same for the whole warp
+    RowPair factor{1.f, 1.f};
   };
 
   WM_DEVICE explicit Softmax(f32 scale) : scale_(scale) {}
 
-  // Scores become weights 2^(scale (score - base)), and are added to the rows' sums. The base is the largest score, or
-  // an earlier one that is less than 2^8 times smaller in weight: the final division settles that, and sums need to be
-  // multiplied only when the base moves. `fma_of_8` of each eight powers are made by FMA.
-  template <int fma_of_8, int columns>
-  WM_DEVICE Rescale weigh(Fragment<columns>& scores) {
-    const RowPair most = row_maximum(scores, base_);
-    Rescale rescale{false, {1.f, 1.f}};
-    // Not `> 8`: where nothing was seen yet the difference may be no number, and then the base moves too.
-    const bool stays = (most.value[0] - base_.value[0]) * scale_ <= 8.f && (most.value[1] - base_.value[1]) * scale_ <= 8.f;
-    if (__any_sync(0xffffffffu, !stays)) {
-      rescale.needed = true;
+  // Scores become weights 2^(scale score - base), rounded for the next product, and are added to the rows' sums. The
+  // base need not be the largest: the final division settles what it is. So nobody looks for the largest score, unless
+  // the sums say that a weight may be too large, or a row has no base yet. Then the base moves, and all is done again.
+  template <class Element, int columns>
+  WM_DEVICE Rescale weigh(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
+    Rescale rescale;
+    u32 moved = 0;
+#pragma unroll 1
+    while (true) {
+      asm volatile("" : "+r"(moved));  // or the compiler makes two copies of all that follows
+      RowPair sum{0.f, 0.f};
+      const RowPair base{base_.value[0] == -infinity ? 0.f : base_.value[0],
+                         base_.value[1] == -infinity ? 0.f : base_.value[1]};
 #pragma unroll
-      for (int row = 0; row < 2; ++row) {
-        const f32 before = base_.value[row];
-        rescale.factor.value[row] = before == -infinity ? 1.f : power_of_two((before - most.value[row]) * scale_);
-        sum_.value[row] *= rescale.factor.value[row];
+      for (int i = 0; i < scores.count; i += 2) {
+        const int half = scores.half(i);
+        f32 pair[2];
+#pragma unroll
+        for (int side = 0; side < 2; ++side) {
+          pair[side] = power_of_two(fmaf(scores.value[i + side], scale_, -base.value[half]));
+          sum.value[half] += pair[side];
+        }
+        weights.word[i / 8][i / 2 % 4] = pack<Element>(pair[0], pair[1]);
       }
-      base_ = most;
-    }
-    f32 offset[2];
+      constexpr f32 largest = 0x1p15f;  // f16 goes up to 65504
+      bool fits = true;
 #pragma unroll
-    for (int row = 0; row < 2; ++row) offset[row] = base_.value[row] == -infinity ? 0.f : base_.value[row] * scale_;
-#pragma unroll
-    for (int i = 0; i < scores.count; ++i) {
-      const f32 x = fmaf(scores.value[i], scale_, -offset[scores.half(i)]);
-      scores.value[i] = i % 8 < fma_of_8 ? power_of_two_by_fma(x) : power_of_two(x);
+      for (int row = 0; row < 2; ++row) fits &= sum.value[row] <= largest && base_.value[row] != -infinity;
+      if (moved || __all_sync(0xffffffffu, fits)) {
+        sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
+        return rescale;
+      }
+      rescale = {true, move_base(scores)};
+      moved = 1;
     }
-    sum_ = partial_row_sum(scores, sum_);
-    return rescale;
   }
 
   // Once all scores are weighed: 1 / sum of each row (0 where no key was seen), and its logarithm in powers of two.
@@ -84,15 +79,30 @@ class Softmax {
     for (int row = 0; row < 2; ++row) {
       const bool none = sum.value[row] == 0.f;
       totals.inverse.value[row] = none ? 0.f : 1.f / sum.value[row];
-      totals.log2.value[row] = none ? -infinity : __log2f(sum.value[row]) + base_.value[row] * scale_;
+      totals.log2.value[row] = none ? -infinity : __log2f(sum.value[row]) + base_.value[row];
     }
     return totals;
   }
 
  private:
+  // To the largest score so far. What is told apart by -infinity: a row that has seen no key.
+  template <int columns>
+  WM_DEVICE RowPair move_base(const Fragment<columns>& scores) {
+    const RowPair most = row_maximum(thread_maximum(scores));
+    RowPair factor;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const f32 before = base_.value[row], now = fmaxf(before, most.value[row] * scale_);
+      factor.value[row] = before == -infinity ? 1.f : power_of_two(before - now);
+      sum_.value[row] *= factor.value[row];
+      base_.value[row] = now;
+    }
+    return factor;
+  }
+
   f32 scale_;
-  RowPair base_{-infinity, -infinity};
-  RowPair sum_{0.f, 0.f};  // this thread's part of each row
+  RowPair base_{-infinity, -infinity};  // scaled
+  RowPair sum_{0.f, 0.f};               // this thread's part of each row
 };
 
 }  // namespace wm

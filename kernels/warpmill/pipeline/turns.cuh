@@ -14,10 +14,10 @@ class Turns {
  public:
   WM_DEVICE explicit Turns(u32 group) : group_(group) {}
   WM_DEVICE void begin() const {
-    if (group_ == groups - 1) hand_over();
+    if (groups > 1 && group_ == groups - 1) hand_over();
   }
   WM_DEVICE void end() const {
-    if (group_ == 0) take();
+    if (groups > 1 && group_ == 0) take();
   }
   // Waits until the group before has handed over.
   WM_DEVICE void take() const {

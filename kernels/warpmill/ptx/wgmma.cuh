@@ -55,14 +55,15 @@ WM_DEVICE void wait(T (&accumulator)[count]) {
 }
 
 // The shared-memory layouts wgmma reads, by the width of the swizzle's pattern; the same words as a tensor map's.
-enum class Swizzle : u64 { none = 0, bytes128 = 1, bytes64 = 2, bytes32 = 3 };
+enum class Swizzle : u32 { none = 0, bytes128 = 1, bytes64 = 2, bytes32 = 3 };
 
 // A matrix in shared memory. Its unit is a core matrix: 8 rows of 16 bytes; a swizzled layout groups 2, 4 or 8 of them
 // side by side. The base of a swizzled tile is a multiple of 256, 512 or 1024 bytes.
 struct Descriptor {
-  u64 bits;
+  u32 low, high;  // the address and the leading bytes; the stride and the swizzle
   // The same matrix `bytes` further on: a K step inside the swizzle's width, or another tile.
-  WM_DEVICE Descriptor operator+(u32 bytes) const { return {bits + (bytes >> 4)}; }
+  WM_DEVICE Descriptor operator+(u32 bytes) const { return {low + (bytes >> 4), high}; }
+  WM_DEVICE u64 bits() const { return u64(high) << 32 | low; }
 };
 
 // `leading_bytes` and `stride_bytes` are multiples of 16. K-major: stride is from 8 rows to the next 8; leading is from
@@ -70,8 +71,8 @@ struct Descriptor {
 // from 8 rows of K to the next 8 and leading from one swizzle's width of M or N to the next; without swizzle, stride is
 // along M or N and leading along K. docs/instructions.md has the pictures.
 WM_DEVICE Descriptor descriptor(SharedAddress tile, u32 leading_bytes, u32 stride_bytes, Swizzle swizzle) {
-  const auto field = [](u32 bytes) { return u64((bytes & 0x3ffffu) >> 4); };
-  return {field(tile.value) | field(leading_bytes) << 16 | field(stride_bytes) << 32 | static_cast<u64>(swizzle) << 62};
+  const auto field = [](u32 bytes) { return (bytes & 0x3ffffu) >> 4; };
+  return {field(tile.value) | field(leading_bytes) << 16, field(stride_bytes) | u32(swizzle) << 30};
 }
 
 using wm::Major;

@@ -55,26 +55,27 @@ WM_DEVICE RowPair across_row(RowPair rows, Combine combine) {
 }
 }  // namespace detail
 
-// The largest value of each row, all columns and `start` together; every lane of the row gets it. Whole warps.
+// The largest of what this thread has of each row. Four chains: a maximum waits for the one before it.
 template <int columns>
-WM_DEVICE RowPair row_maximum(const Fragment<columns>& fragment, RowPair start) {
+WM_DEVICE RowPair thread_maximum(const Fragment<columns>& fragment) {
+  f32 most[2][2];
 #pragma unroll
-  for (int i = 0; i < fragment.count; ++i) {
-    f32& most = start.value[fragment.half(i)];
-    most = fmaxf(most, fragment.value[i]);
-  }
-  return detail::across_row(start, [](f32 a, f32 b) { return fmaxf(a, b); });
-}
-// What this thread has of each row's sum, added to `start`.
-template <int columns>
-WM_DEVICE RowPair partial_row_sum(const Fragment<columns>& fragment, RowPair start) {
+  for (int half = 0; half < 2; ++half)
 #pragma unroll
-  for (int i = 0; i < fragment.count; ++i) start.value[fragment.half(i)] += fragment.value[i];
-  return start;
+    for (int side = 0; side < 2; ++side) {
+      most[half][side] = fragment.value[half * 2 + side];
+#pragma unroll
+      for (int i = 4 + half * 2 + side; i < fragment.count; i += 4)
+        most[half][side] = fmaxf(most[half][side], fragment.value[i]);
+    }
+  return {fmaxf(most[0][0], most[0][1]), fmaxf(most[1][0], most[1][1])};
 }
-// The whole sum, from the parts of all lanes. Whole warps.
-WM_DEVICE RowPair whole_row_sum(RowPair partial) {
-  return detail::across_row(partial, [](f32 a, f32 b) { return a + b; });
+// The largest of each row, and the sum, from the parts of its four lanes; each gets it. Whole warps.
+WM_DEVICE RowPair row_maximum(RowPair of_thread) {
+  return detail::across_row(of_thread, [](f32 a, f32 b) { return fmaxf(a, b); });
+}
+WM_DEVICE RowPair whole_row_sum(RowPair of_thread) {
+  return detail::across_row(of_thread, [](f32 a, f32 b) { return a + b; });
 }
 
 // Sums as the A operand of the next product: 64 rows by `k`, rounded to `Element` (bf16 or f16), in the registers where

@@ -20,7 +20,7 @@ __device__ SharedAddress fetch(const Quad<u32>* images, u32 bytes) {
 }
 
 __device__ wgmma::Descriptor at(u64 layout, SharedAddress address) {
-  return {layout | wgmma::descriptor(address, 0, 0, wgmma::Swizzle::none).bits};
+  return {u32(layout) | wgmma::descriptor(address, 0, 0, wgmma::Swizzle::none).low, u32(layout >> 32)};
 }
 
 template <class D, int count>

@@ -16,7 +16,7 @@ WM_DEVICE void multiply_and_clear(f32 (&sum)[4], wgmma::Descriptor b) {
       " mov.b32 a, 0; wgmma.wait_group.sync.aligned 0;}"
 #endif
       : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "l"(b.bits)
+      : "l"(b.bits())
       : "memory");
 }
 

@@ -30,7 +30,7 @@ __device__ void all_scales(D (&d)[count], u64 a, u64 b) {
 template <class A, class B, class D, int n>
 __global__ void __launch_bounds__(128) wgmma_kernel(D* out, u64 a, u64 b) {
   __shared__ u64 tile[16];
-  b += wgmma::descriptor(tile, 128, 256, wgmma::Swizzle::bytes128).bits;
+  b += wgmma::descriptor(tile, 128, 256, wgmma::Swizzle::bytes128).bits();
   constexpr int count = n / (same<D, u32> ? 4 : 2);
   D d[count] = {};
   wgmma::pin(d);

@@ -1,0 +1,101 @@
+// A block's shared memory and barriers, and the way out of it.
+#pragma once
+
+#include "warpmill/attention/softmax.cuh"
+#include "warpmill/attention/tiles.cuh"
+#include "warpmill/tile/operand_tile.cuh"
+#include "warpmill/tile/strip_writer.cuh"
+
+namespace wm {
+
+enum class AttentionBarrier : u32 { block, writer, turn = writer + 3 };  // writer and turn: one for each group
+
+struct Nothing {};
+template <AttentionPlan plan>
+struct AttentionShared {
+  using E = Element<plan.kind.element>;
+  using QTile = OperandTile<E, Major::k, plan.group_queries, plan.kind.head_dim>;
+  using KTile = OperandTile<E, Major::k, plan.keys, plan.kind.head_dim>;
+  using VTile = OperandTile<E, Major::mn, plan.kind.value_dim, plan.keys>;
+  using Strip = SharedTile<E, plan.group_queries, plan.strip_columns>;
+  QTile q[plan.groups];
+  KTile k[plan.stages];
+  VTile v[plan.stages];
+  Select<(plan.strips > 0), Strip, Nothing> out[plan.groups][plan.strips > 0 ? plan.strips : 1];
+  RingBarriers<1> q_ring[plan.groups];
+  RingBarriers<plan.stages> k_ring, v_ring;
+  u64 tail[plan.stages];
+  TilesShared<plan> tiles;
+};
+
+// The output of a group's 64 queries, and the logarithms of its rows' sums.
+template <AttentionPlan plan>
+class AttentionWriter {
+ public:
+  using Shared = AttentionShared<plan>;
+  using Strip = typename Shared::Strip;
+  WM_DEVICE AttentionWriter(const AttentionArguments& args, Shared& shared, u32 group)
+      : args_(args), strips_(strip_of(shared, group), u32(AttentionBarrier::writer) + group) {}
+
+  WM_DEVICE void write(const Fragment<plan.kind.value_dim>& sums, const Softmax::Totals& totals, const Tile& tile,
+                       u32 first_query) {
+    const u32 queries = tile.sequence.queries;
+    if constexpr (plan.kind.lse) write_lse(totals, tile, first_query);
+    if (first_query >= queries) return;
+    const bool whole = !plan.kind.sequences || first_query + plan.group_queries <= queries;
+#pragma unroll
+    for (int i = 0; i < plan.strips_of_tile(); ++i) {
+      auto values = sums.template slice<plan.strip_columns>(i * plan.strip_columns);
+#pragma unroll
+      for (int j = 0; j < values.count; ++j) values.value[j] *= totals.inverse.value[values.half(j)];
+      auto& strip = strips_.begin();
+      store_rows(strip, values);
+      strips_.filled();
+      const i32 column = i * plan.strip_columns, position = tile.sequence.first_query + first_query;
+      if (whole)
+        strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
+      else
+        copy_rows(strip, queries - first_query, column, position, tile.head);
+    }
+  }
+  WM_DEVICE void drain() const { strips_.drain(); }
+  WM_DEVICE void end() const { strips_.end(); }
+
+ private:
+  static constexpr int buffers = plan.strips > 0 ? plan.strips : Shared::QTile::widths;
+  static WM_DEVICE auto& strip_of(Shared& shared, u32 group) {
+    if constexpr (plan.strips > 0)
+      return shared.out[group];
+    else
+      return shared.q[group].width;
+  }
+
+  // Rows of a strip, 16 bytes at a time: the copy engine would go on into the next sequence's.
+  WM_DEVICE void copy_rows(Strip& strip, u32 rows, u32 column, u64 position, u64 head) {
+    using E = typename Strip::Element;
+    constexpr u32 chunk_elements = 16 / sizeof(E);
+    E* const out = reinterpret_cast<E*>(args_.out_at) + position * args_.out_position_stride +
+                   head * args_.out_head_stride + column;
+    for (u32 i = thread_of_warpgroup(); i < rows * Strip::chunks; i += warpgroup_threads) {
+      const u32 row = i / Strip::chunks, chunk = i % Strip::chunks;
+      *reinterpret_cast<Quad<u32>*>(out + row * args_.out_position_stride + chunk * chunk_elements) =
+          *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(row, chunk));
+    }
+  }
+  WM_DEVICE void write_lse(const Softmax::Totals& totals, const Tile& tile, u32 first_query) {
+    constexpr f32 ln2 = 0.6931471805599453f;
+    if (threadIdx.x % 4 != 0) return;
+    f32* const lse = reinterpret_cast<f32*>(args_.lse) + tile.sequence.batch * args_.lse_batch_stride +
+                     tile.head * args_.lse_head_stride + tile.sequence.first_query;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 query = first_query + Fragment<8>::row(half * 2);
+      if (query < tile.sequence.queries) lse[query] = totals.log2.value[half] * ln2;
+    }
+  }
+
+  const AttentionArguments& args_;
+  StripWriter<Strip, buffers> strips_;
+};
+
+}  // namespace wm

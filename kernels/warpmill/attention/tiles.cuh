@@ -1,0 +1,132 @@
+// Which tile of queries a block takes next: whichever no other has begun. The load thread asks, one tile ahead, and
+// passes on what it gets.
+#pragma once
+
+#include "warpmill/attention/arguments.h"
+#include "warpmill/attention/mask.cuh"
+#include "warpmill/pipeline/ring.cuh"
+#include "warpmill/pipeline/roles.cuh"
+#include "warpmill/ptx/barrier.cuh"
+
+namespace wm {
+
+// A tile with all that its keys and its output depend on.
+struct Tile {
+  u32 head;
+  u32 first_query;    // in its sequence
+  Sequence sequence;  // without queries: there is no tile any more
+
+  WM_DEVICE bool none() const { return sequence.queries == 0; }
+  template <AttentionPlan plan>
+  WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
+    return Sight<plan>(args, sequence, first_query, plan.queries());
+  }
+  // Keys of a block that belong to the sequence, where another one's may follow them in the same block; else 0.
+  template <AttentionPlan plan>
+  WM_DEVICE u32 keys_before_tail(i32 block) const {
+    const u32 left = sequence.keys - block * plan.keys;
+    return plan.kind.sequences && left < plan.keys ? left : 0;
+  }
+};
+
+inline constexpr int tile_stages = 2;
+template <AttentionPlan plan>
+struct TilesShared {
+  Tile tile[tile_stages];
+  RingBarriers<tile_stages> ring;
+};
+// Read by each warp of the multiply groups, and by the one that clears tails.
+template <AttentionPlan plan>
+inline constexpr Readers tile_readers{.groups = plan.groups * 4 + plan.kind.sequences, .threads = 32};
+template <AttentionPlan plan>
+using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, tile_readers<plan>>;
+
+// Tiles by number, in the order of the schedule; numbers are asked for in rising order.
+template <AttentionPlan plan>
+class TileNumbers {
+ public:
+  WM_DEVICE explicit TileNumbers(const AttentionArguments& args) : args_(args) {}
+
+  WM_DEVICE Tile at(u32 number) {
+    const QuerySchedule& schedule = args_.schedule;
+    if constexpr (plan.kind.sequences) {
+      // All heads of a tile, then the tile before it; sequence after sequence.
+      const u32 wanted = number / schedule.heads;
+      while (sequence_ < schedule.batches) {
+        const Sequence sequence = sequence_of<plan>(args_, sequence_);
+        const u32 tiles = (sequence.queries + plan.queries() - 1) / plan.queries();
+        if (wanted - before_ < tiles)
+          return {number % schedule.heads, (tiles - 1 - (wanted - before_)) * plan.queries(), sequence};
+        before_ += tiles;
+        ++sequence_;
+      }
+      return {};
+    } else {
+      if (number >= schedule.count()) return {};
+      const QueryTile tile = schedule.at(number);
+      return {tile.head, tile.tile * plan.queries(), sequence_of<plan>(args_, tile.batch)};
+    }
+  }
+
+ private:
+  const AttentionArguments& args_;
+  u32 sequence_ = 0, before_ = 0;  // the first sequence that is not used up, and the tiles of those before it
+};
+
+// The load thread's side.
+template <AttentionPlan plan>
+class TileTaker {
+ public:
+  WM_DEVICE TileTaker(const AttentionArguments& args, TilesShared<plan>& shared)
+      : numbers_(args), counter_(reinterpret_cast<TileCounter*>(args.counter)), shared_(shared), ring_(shared.ring) {}
+
+  // The next tile, which all others are told of too.
+  WM_DEVICE bool next(Tile& tile) {
+    tile = numbers_.at(number_);
+    const Stage stage = ring_.acquire_for_others();
+    shared_.tile[stage.index] = tile;
+    ring_.arrive(stage);
+    if (tile.none()) {
+      leave();
+      return false;
+    }
+    number_ = gridDim.x + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
+    return true;
+  }
+
+ private:
+  // Who leaves last leaves the counter as it was found.
+  WM_DEVICE void leave() {
+    __threadfence();
+    if (atomicAdd(&counter_->done, 1) != gridDim.x - 1) return;
+    __threadfence();
+    *counter_ = {0, 0};
+  }
+
+  TileNumbers<plan> numbers_;
+  TileCounter* counter_;
+  TilesShared<plan>& shared_;
+  TileRing<plan> ring_;
+  u32 number_ = blockIdx.x;
+};
+
+// The others' side. Whole warps.
+template <AttentionPlan plan>
+class TileReader {
+ public:
+  WM_DEVICE explicit TileReader(TilesShared<plan>& shared) : shared_(shared), ring_(shared.ring) {}
+
+  WM_DEVICE bool next(Tile& tile) {
+    const Stage stage = ring_.wait();
+    tile = shared_.tile[stage.index];
+    barrier::sync_warp();
+    ring_.release(stage);
+    return !tile.none();
+  }
+
+ private:
+  TilesShared<plan>& shared_;
+  TileRing<plan> ring_;
+};
+
+}  // namespace wm
