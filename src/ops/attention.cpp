@@ -98,7 +98,7 @@ AttentionResult attention(const Stream& stream, const AttentionRequest& request)
   std::optional<trace::StampRecords> stamps;
   if (request.trace) stamps.emplace(stream, call->kernel, config);
   AttentionArguments arguments = call->launch.arguments;
-  arguments.counter = ops::workspace_of(stream, sizeof(TileCounter));
+  arguments.counter = ops::counter_of(stream);
   launch(stream, call->kernel, config, arguments);
   if (stamps) *request.trace = stamps->read(stream);
   return call->result;

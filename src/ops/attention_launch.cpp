@@ -37,7 +37,7 @@ TensorMap map_heads(const Device& device, std::string_view name, DType dtype, co
 PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p, const AttentionPlan& plan) {
   const DeviceInfo& info = device.info();
   const std::int64_t tensors = p.kind.sequences ? 1 : p.batch;  // coordinate of a batch
-  const QuerySchedule schedule = plan::schedule_of(plan, p.shape(), info.l2_bytes);
+  const QuerySchedule schedule = plan::schedule_of(plan, p.shape(), plan::rates_of(info));
   const auto map = [&](std::string_view name, const HeadTensor& tensor, std::int64_t heads, int dim, int positions) {
     // Without keys there is nothing to map, and nothing is copied.
     return tensor.positions == 0 ? TensorMap{}

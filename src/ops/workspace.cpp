@@ -22,7 +22,58 @@ struct Held {
   std::vector<Buffer> buffers;  // those that were too small stay: a graph captured before may still use them
 };
 
+// Counters of one device, in slabs.
+struct Counters {
+  static constexpr std::size_t per_slab = 16384;
+  std::vector<Buffer> slabs;
+  std::size_t used = 0;  // of all
+  struct OfStream {
+    std::uint64_t address = 0, stream_number = 0;
+  };
+  std::map<std::pair<const void*, std::thread::id>, OfStream> of_streams;
+
+  std::size_t left() const { return slabs.size() * per_slab - used; }
+  std::uint64_t take() {
+    const std::uint64_t address = slabs[used / per_slab].address() + used % per_slab * counter_bytes;
+    ++used;
+    return address;
+  }
+};
+
+// The driver's own handles (up to 2) may mean another stream in each thread.
+std::thread::id thread_of(const Stream& stream) {
+  const bool special = reinterpret_cast<std::uintptr_t>(stream.native()) <= 2;
+  return special ? std::this_thread::get_id() : std::thread::id();
+}
+
 }  // namespace
+
+std::uint64_t counter_of(const Stream& stream) {
+  static std::mutex mutex;
+  static auto& all = *new std::map<const void*, Counters>;  // never destroyed: no order at exit
+  const Device& device = stream.device();
+  const auto number = device.backend().stream_number(stream.native());
+  const bool captured = !number;
+  const std::lock_guard lock(mutex);
+  Counters& counters = all[&device.backend()];
+  if (!captured && counters.left() < Counters::per_slab / 2) {
+    Buffer slab(device, Counters::per_slab * counter_bytes);
+    stream.fill(slab.address(), std::byte{0}, slab.bytes());
+    stream.synchronize();  // other streams may be given a part of it at once
+    counters.slabs.push_back(std::move(slab));
+  }
+  if (counters.left() == 0)
+    throw Error(
+        ErrorCode::invalid_argument,
+        "this call needs a few bytes of workspace, and memory cannot be allocated while the stream is captured: "
+        "make a call outside of a capture, which makes room for thousands, and capture again");
+  if (captured) return counters.take();
+  Counters::OfStream& own = counters.of_streams[{stream.native(), thread_of(stream)}];
+  if (own.address == 0) own.address = counters.take();
+  if (own.stream_number != 0 && own.stream_number != *number) device.synchronize();  // the handle of one that is gone
+  own.stream_number = *number;
+  return own.address;
+}
 
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
   static std::mutex mutex;
@@ -31,9 +82,7 @@ std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
   const Device& device = stream.device();
   const auto number = device.backend().stream_number(stream.native());
   const std::lock_guard lock(mutex);
-  // The driver's own handles (up to 2) may mean another stream in each thread.
-  const bool special = reinterpret_cast<std::uintptr_t>(stream.native()) <= 2;
-  Held& held = all[{&device.backend(), stream.native(), special ? std::this_thread::get_id() : std::thread::id()}];
+  Held& held = all[{&device.backend(), stream.native(), thread_of(stream)}];
   if (held.buffers.empty() || held.buffers.back().bytes() < bytes) {
     if (!number)
       throw Error(ErrorCode::invalid_argument,

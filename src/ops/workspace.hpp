@@ -13,4 +13,9 @@ namespace wm::ops {
 // writes there clears it. Made and grown when needed, kept until the process ends: a captured graph may hold it.
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes);
 
+// The same for a few bytes, counter_bytes at most: of the stream; or while it is captured, of that launch alone, so
+// that graphs may run beside each other and be captured from streams that were never used.
+inline constexpr std::size_t counter_bytes = 64;
+std::uint64_t counter_of(const Stream& stream);
+
 }  // namespace wm::ops

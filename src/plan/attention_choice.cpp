@@ -27,16 +27,23 @@ std::vector<AttentionPlan> candidate_plans(const AttentionKind& kind, const Atte
   return plans;
 }
 
-QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, std::size_t l2_bytes) {
-  const std::int64_t all = shape.batch * shape.heads;
+QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates) {
+  const std::int64_t all = std::max<std::int64_t>(1, shape.batch * shape.heads);
+  const std::int64_t tiles = (shape.queries + plan.queries() - 1) / plan.queries();
   const std::int64_t head_bytes =
       std::max<std::int64_t>(1, shape.keys * (plan.kind.head_dim + plan.kind.value_dim) * plan.element_bytes);
-  const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
-  // Half of L2 for keys and values in flight; heads that share them come together.
-  const std::int64_t kv_heads = std::max<std::int64_t>(1, static_cast<std::int64_t>(l2_bytes / 2) / head_bytes);
-  return {static_cast<unsigned>(shape.batch), static_cast<unsigned>(shape.heads),
-          static_cast<unsigned>((shape.queries + plan.queries() - 1) / plan.queries()),
-          static_cast<unsigned>(std::clamp<std::int64_t>(kv_heads * ratio, 1, std::max<std::int64_t>(all, 1)))};
+  const std::int64_t ratio = std::max<std::int64_t>(1, shape.heads / std::max<std::int64_t>(1, shape.kv_heads));
+  // Heads whose keys and values fill half of L2, those that share them together.
+  const std::int64_t fit =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(rates.l2_capacity / 2) / head_bytes) * ratio;
+  // Tiles of different lengths: a few rows of as many heads as there are multiprocessors for, so that what runs at the
+  // same time reads the same keys, and lengths fall from the first to the last.
+  constexpr std::int64_t rows_together = 4;
+  const bool falling = plan.kind.mask.right || plan.kind.mask.left;
+  const std::int64_t group = falling ? std::max<std::int64_t>(fit, rates.multiprocessors / rows_together) : fit;
+  return {static_cast<unsigned>(shape.batch), static_cast<unsigned>(shape.heads), static_cast<unsigned>(tiles),
+          static_cast<unsigned>(std::min(group, all)),
+          static_cast<unsigned>(std::max<std::int64_t>(1, falling ? std::min(rows_together, tiles) : tiles))};
 }
 
 unsigned blocks_of(const QuerySchedule& schedule, const ChipRates& rates) {

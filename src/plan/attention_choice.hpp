@@ -19,7 +19,7 @@ struct AttentionShape {
 std::vector<AttentionPlan> candidate_plans(const AttentionKind& kind, const AttentionShape& shape);
 
 // The order in which tiles are begun, and the blocks that do.
-QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, std::size_t l2_bytes);
+QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates);
 unsigned blocks_of(const QuerySchedule& schedule, const ChipRates& rates);
 
 }  // namespace wm::plan

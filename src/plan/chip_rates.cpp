@@ -20,6 +20,7 @@ ChipRates rates_of(const DeviceInfo& device) {
   ChipRates rates = hopper_rates(device.multiprocessors);
   rates.instruction = instruction_of(device.arch);
   rates.shared_bytes = device.shared_bytes_per_multiprocessor;
+  rates.l2_capacity = device.l2_bytes;
   if (rates.instruction == TensorInstruction::wgmma) return rates;
   rates.tensor_flops = 312e12 * device.multiprocessors / 108;
   rates.memory_bytes = 1.6e12;

@@ -17,6 +17,7 @@ struct ChipRates {
   double launch_seconds = 1.5e-6;
   TensorInstruction instruction = TensorInstruction::wgmma;  // what plans are made of
   std::size_t shared_bytes = 233472;                         // of a multiprocessor
+  std::size_t l2_capacity = 60 << 20;                        // bytes
 };
 
 // The best that an architecture has, and what is known of a device: with wgmma as above, else an A100's data sheet.

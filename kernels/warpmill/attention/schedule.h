@@ -8,20 +8,24 @@ struct QueryTile {
   unsigned batch, head, tile;
 };
 
-// Sections of heads, as many as keep their K and V in L2; in a section the last tiles of all heads first, which under a
-// causal mask have the most keys. Where sequences have lengths of their own, these say how many tiles there are, and
-// one sequence follows the other.
+// The last tiles first, which under a causal mask have the most keys: `rows` of them of a group of heads, then of the
+// next group, then the rows before. So what is begun at the same time shares K and V in L2, and the shortest come last.
+// Where sequences have lengths of their own, these say how many tiles there are, and one sequence follows the other.
 struct QuerySchedule {
   unsigned batches, heads, tiles;  // tiles of a sequence
-  unsigned section;                // heads, of all batches
+  unsigned group;                  // heads, of all batches
+  unsigned rows;                   // tiles of a head
 
   constexpr unsigned count() const { return batches * heads * tiles; }
   constexpr QueryTile at(unsigned index) const {
-    const unsigned all = batches * heads, of_section = section * tiles;
-    const unsigned first = index / of_section * section, within = index % of_section;
-    const unsigned size = all - first < section ? all - first : section;
-    const unsigned head = first + within % size;
-    return {head / heads, head % heads, tiles - 1 - within / size};
+    const unsigned all = batches * heads, of_rows = rows * all;
+    const unsigned above = index / of_rows * rows;  // tiles that have gone before, of each head
+    const unsigned rows_here = tiles - above < rows ? tiles - above : rows;
+    const unsigned within = index % of_rows, of_group = rows_here * group;
+    const unsigned first = within / of_group * group;
+    const unsigned heads_here = all - first < group ? all - first : group;
+    const unsigned head = first + within % of_group % heads_here;
+    return {head / heads, head % heads, tiles - 1 - above - within % of_group / heads_here};
   }
 };
 
