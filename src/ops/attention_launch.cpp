@@ -50,7 +50,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .q = map("q", p.q, p.heads, p.kind.head_dim, plan.group_queries),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
       .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
-      .out = map("out", p.out, p.heads, p.kind.value_dim, plan.group_queries),
+      .out = map("out", p.out, p.heads, p.kind.value_dim, plan.out_rows),
       .queries = static_cast<unsigned>(p.queries),
       .keys = static_cast<unsigned>(p.keys),
       .head_ratio = static_cast<unsigned>(p.heads / std::max<std::int64_t>(1, p.kv_heads)),

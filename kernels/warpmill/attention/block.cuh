@@ -8,7 +8,7 @@
 
 namespace wm {
 
-enum class AttentionBarrier : u32 { block, writer, turn = writer + 3 };  // writer and turn: one for each group
+enum class AttentionBarrier : u32 { block, group, turn = group + 3 };  // group and turn: one for each
 
 struct Nothing {};
 template <AttentionPlan plan>
@@ -28,21 +28,22 @@ struct AttentionShared {
   TilesShared<plan> tiles;
 };
 
-// The output of a group's 64 queries, and the logarithms of its rows' sums.
+// The output of a group's 64 queries, and the logarithms of its rows' sums. Each warp writes its own rows.
 template <AttentionPlan plan>
 class AttentionWriter {
  public:
   using Shared = AttentionShared<plan>;
   using Strip = typename Shared::Strip;
   WM_DEVICE AttentionWriter(const AttentionArguments& args, Shared& shared, u32 group)
-      : args_(args), strips_(strip_of(shared, group), u32(AttentionBarrier::writer) + group) {}
+      : args_(args), group_(group), strips_(strips_of(shared, group), {}) {}
 
   WM_DEVICE void write(const Fragment<plan.kind.value_dim>& sums, const Softmax::Totals& totals, const Tile& tile,
                        u32 first_query) {
     const u32 queries = tile.sequence.queries;
     if constexpr (plan.kind.lse) write_lse(totals, tile, first_query);
-    if (first_query >= queries) return;
-    const bool whole = !plan.kind.sequences || first_query + plan.group_queries <= queries;
+    const u32 first = first_query + WarpTogether::first_row();
+    if (first >= queries) return;
+    const bool whole = !plan.kind.sequences || first + WarpTogether::rows <= queries;
 #pragma unroll
     for (int i = 0; i < plan.strips_of_tile(); ++i) {
       auto values = sums.template slice<plan.strip_columns>(i * plan.strip_columns);
@@ -51,19 +52,23 @@ class AttentionWriter {
       auto& strip = strips_.begin();
       store_rows(strip, values);
       strips_.filled();
-      const i32 column = i * plan.strip_columns, position = tile.sequence.first_query + first_query;
+      const i32 column = i * plan.strip_columns, position = tile.sequence.first_query + first;
       if (whole)
         strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
       else
-        copy_rows(strip, queries - first_query, column, position, tile.head);
+        copy_rows(strip, queries - first, column, position, tile.head);
     }
   }
-  WM_DEVICE void drain() const { strips_.drain(); }
+  // The group's strips may become something else.
+  WM_DEVICE void drain() const {
+    strips_.drain();
+    barrier::sync(u32(AttentionBarrier::group) + group_, warpgroup_threads);
+  }
   WM_DEVICE void end() const { strips_.end(); }
 
  private:
   static constexpr int buffers = plan.strips > 0 ? plan.strips : Shared::QTile::widths;
-  static WM_DEVICE auto& strip_of(Shared& shared, u32 group) {
+  static WM_DEVICE auto& strips_of(Shared& shared, u32 group) {
     if constexpr (plan.strips > 0)
       return shared.out[group];
     else
@@ -76,10 +81,10 @@ class AttentionWriter {
     constexpr u32 chunk_elements = 16 / sizeof(E);
     E* const out = reinterpret_cast<E*>(args_.out_at) + position * args_.out_position_stride +
                    head * args_.out_head_stride + column;
-    for (u32 i = thread_of_warpgroup(); i < rows * Strip::chunks; i += warpgroup_threads) {
+    for (u32 i = threadIdx.x % 32; i < rows * Strip::chunks; i += 32) {
       const u32 row = i / Strip::chunks, chunk = i % Strip::chunks;
       *reinterpret_cast<Quad<u32>*>(out + row * args_.out_position_stride + chunk * chunk_elements) =
-          *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(row, chunk));
+          *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(WarpTogether::first_row() + row, chunk));
     }
   }
   WM_DEVICE void write_lse(const Softmax::Totals& totals, const Tile& tile, u32 first_query) {
@@ -95,7 +100,8 @@ class AttentionWriter {
   }
 
   const AttentionArguments& args_;
-  StripWriter<Strip, buffers> strips_;
+  u32 group_;
+  StripWriter<Strip, buffers, StripStore::engine, WarpTogether> strips_;
 };
 
 }  // namespace wm

@@ -41,6 +41,7 @@ struct AttentionPlan {
   constexpr int k_bytes() const { return keys * kind.head_dim * element_bytes; }
   constexpr int v_bytes() const { return keys * kind.value_dim * element_bytes; }
   static constexpr int strip_columns = 64;  // one swizzle width
+  static constexpr int out_rows = 16;       // that leave together: a warp's
   static constexpr int strip_bytes = group_queries * strip_columns * element_bytes;
   constexpr int strips_of_tile() const { return kind.value_dim / strip_columns; }
   constexpr int shared_bytes() const {

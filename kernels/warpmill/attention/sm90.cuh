@@ -163,35 +163,45 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       wgmma::wait<0>(scores.value);
       k_ring.release(k_stage);
     }
-    bool started = false;  // the sums hold something
-    for (i32 block = last;; --block) {
-      stamp<"multiply", "softmax">(block);
+    const auto cap = [&] {
       if constexpr (plan.kind.softcap)
 #pragma unroll
         for (f32& score : scores.value) score = tanh_approximate(score * args.softcap_inner);
+    };
+    cap();
+    bool started = false;  // the sums hold something
+    i32 block = last;
+    for (bool more = true; more;) {
+      // The first block, those that some row does not see wholly, and where weights have grown too large.
+      stamp<"multiply", "look">(block);
       if (!own.whole(block)) own.hide(scores, block);
       const Softmax::Rescale rescale = softmax.weigh(scores, weights);
       if (rescale.needed && started)
 #pragma unroll
         for (int i = 0; i < sums.count; ++i) sums.value[i] *= rescale.factor.value[sums.half(i)];
-      if (block == begin) break;
-
-      stamp<"multiply", "wait kv">(block);
-      const Stage k_stage = k_ring.wait();  // of the next block
-      const Stage v_stage = v_ring.wait();  // of this one
-      stamp<"multiply", "turn">(block);
-      turns.take();
-      stamp<"multiply", "product">(block);
-      wgmma::fence();
-      multiply(scores, q, 0, shared.k[k_stage.index], false);
-      multiply(sums, weights, shared.v[v_stage.index], started);
-      wgmma::commit();
-      turns.hand_over();
-      wgmma::wait<0>(scores.value);
-      wgmma::pin(sums.value);
-      k_ring.release(k_stage);
-      v_ring.release(v_stage);
-      started = true;
+      do {
+        more = block > begin;
+        if (!more) break;
+        stamp<"multiply", "wait kv">(block);
+        const Stage k_stage = k_ring.wait();  // of the next block
+        const Stage v_stage = v_ring.wait();  // of this one
+        stamp<"multiply", "turn">(block);
+        turns.take();
+        stamp<"multiply", "product">(block);
+        wgmma::fence();
+        multiply(scores, q, 0, shared.k[k_stage.index], false);
+        multiply(sums, weights, shared.v[v_stage.index], started);
+        wgmma::commit();
+        turns.hand_over();
+        wgmma::wait<0>(scores.value);
+        wgmma::pin(sums.value);
+        k_ring.release(k_stage);
+        v_ring.release(v_stage);
+        started = true;
+        --block;
+        stamp<"multiply", "softmax">(block);
+        cap();
+      } while (own.whole(block) && softmax.weigh_blindly(scores, weights));
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 

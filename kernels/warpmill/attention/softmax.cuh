@@ -32,40 +32,26 @@ class Softmax {
   WM_DEVICE explicit Softmax(f32 scale) : scale_(scale) {}
 
   // Scores become weights 2^(scale score - base), rounded for the next product, and are added to the rows' sums. The
-  // base need not be the largest: the final division settles what it is. So nobody looks for the largest score, unless
-  // the sums say that a weight may be too large, or a row has no base yet. Then the base moves, and all is done again.
+  // base becomes the largest score so far, if that is larger by more than 2^8 or the row has none yet: it need not be
+  // the largest, because the final division settles what it is.
   template <class Element, int columns>
   WM_DEVICE Rescale weigh(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
-    Rescale rescale;
-    u32 moved = 0;
-#pragma unroll 1
-    while (true) {
-      asm volatile("" : "+r"(moved));  // or the compiler makes two copies of all that follows
-      RowPair sum{0.f, 0.f};
-      const RowPair base{base_.value[0] == -infinity ? 0.f : base_.value[0],
-                         base_.value[1] == -infinity ? 0.f : base_.value[1]};
-#pragma unroll
-      for (int i = 0; i < scores.count; i += 2) {
-        const int half = scores.half(i);
-        f32 pair[2];
-#pragma unroll
-        for (int side = 0; side < 2; ++side) {
-          pair[side] = power_of_two(fmaf(scores.value[i + side], scale_, -base.value[half]));
-          sum.value[half] += pair[side];
-        }
-        weights.word[i / 8][i / 2 % 4] = pack<Element>(pair[0], pair[1]);
-      }
-      constexpr f32 largest = 0x1p15f;  // f16 goes up to 65504
-      bool fits = true;
-#pragma unroll
-      for (int row = 0; row < 2; ++row) fits &= sum.value[row] <= largest && base_.value[row] != -infinity;
-      if (moved || __all_sync(0xffffffffu, fits)) {
-        sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
-        return rescale;
-      }
-      rescale = {true, move_base(scores)};
-      moved = 1;
-    }
+    const Rescale rescale = move_base(thread_maximum(scores));
+    const RowPair base{base_.value[0] == -infinity ? 0.f : base_.value[0],
+                       base_.value[1] == -infinity ? 0.f : base_.value[1]};
+    const RowPair sum = make_weights(scores, base, weights);
+    sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
+    return rescale;
+  }
+  // The same with the base as it is, without a look at the scores. False where the sums say that a weight may be too
+  // large, or a row has no base: then nothing has happened but that the weights are lost.
+  template <class Element, int columns>
+  WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
+    const RowPair sum = make_weights(scores, base_, weights);  // a base of -infinity makes infinite ones
+    constexpr f32 largest = 0x1p15f;                           // f16 goes up to 65504
+    if (!__all_sync(0xffffffffu, sum.value[0] <= largest && sum.value[1] <= largest)) return false;
+    sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
+    return true;
   }
 
   // Once all scores are weighed: 1 / sum of each row (0 where no key was seen), and its logarithm in powers of two.
@@ -85,23 +71,47 @@ class Softmax {
   }
 
  private:
-  // To the largest score so far. What is told apart by -infinity: a row that has seen no key.
-  template <int columns>
-  WM_DEVICE RowPair move_base(const Fragment<columns>& scores) {
-    const RowPair most = row_maximum(thread_maximum(scores));
-    RowPair factor;
+  template <class Element, int columns>
+  WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
+                                 RegisterOperand<Element, columns>& weights) const {
+    RowPair sum{0.f, 0.f};
+#pragma unroll
+    for (int i = 0; i < scores.count; i += 2) {
+      const int half = scores.half(i);
+      f32 pair[2];
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        pair[side] = power_of_two(fmaf(scores.value[i + side], scale_, -base.value[half]));
+        sum.value[half] += pair[side];
+      }
+      weights.word[i / 8][i / 2 % 4] = pack<Element>(pair[0], pair[1]);
+    }
+    return sum;
+  }
+
+  // Other lanes are asked only where a base must move.
+  WM_DEVICE Rescale move_base(RowPair of_thread) {
+    Rescale rescale;
+    bool stays = true;
+#pragma unroll
+    for (int row = 0; row < 2; ++row)
+      // Where nothing was seen yet the difference may be no number, and then the base moves too.
+      stays &= of_thread.value[row] * scale_ - base_.value[row] <= 8.f;
+    if (__all_sync(0xffffffffu, stays)) return rescale;
+    rescale.needed = true;
+    const RowPair most = row_maximum(of_thread);
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       const f32 before = base_.value[row], now = fmaxf(before, most.value[row] * scale_);
-      factor.value[row] = before == -infinity ? 1.f : power_of_two(before - now);
-      sum_.value[row] *= factor.value[row];
+      rescale.factor.value[row] = before == -infinity ? 1.f : power_of_two(before - now);
+      sum_.value[row] *= rescale.factor.value[row];
       base_.value[row] = now;
     }
-    return factor;
+    return rescale;
   }
 
   f32 scale_;
-  RowPair base_{-infinity, -infinity};  // scaled
+  RowPair base_{-infinity, -infinity};  // scaled; -infinity: no key was seen
   RowPair sum_{0.f, 0.f};               // this thread's part of each row
 };
 

@@ -118,7 +118,7 @@ class StripsToD {
   using Strips =
       StripWriter<Strip<plan>, plan.out_buffers(), plan.facts().copy_engine ? StripStore::engine : StripStore::threads>;
   using Shared = typename Strips::Shared;
-  WM_DEVICE StripsToD(Shared& strips, u32 barrier) : strips_(strips, barrier) {}
+  WM_DEVICE StripsToD(Shared& strips, u32 barrier) : strips_(strips, {barrier}) {}
 
   WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
                        f32& amax) {

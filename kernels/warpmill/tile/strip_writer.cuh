@@ -19,39 +19,55 @@ namespace wm {
 // Who takes a strip out of shared memory.
 enum class StripStore { engine, threads };
 
-// `barrier` is a named barrier of the group's own. All functions: all threads of the warpgroup.
-template <class Tile, int buffers, StripStore by = StripStore::engine>
+// Who writes a strip together: a warpgroup, which meets at a named barrier of its own, or each of its warps its sixteen
+// rows for itself.
+struct WarpgroupTogether {
+  u32 barrier;
+  static constexpr u32 rows = 64;
+  WM_DEVICE void sync() const { barrier::sync(barrier, warpgroup_threads); }
+  static WM_DEVICE bool first() { return thread_of_warpgroup() == 0; }
+  static WM_DEVICE u32 first_row() { return 0; }
+};
+struct WarpTogether {
+  static constexpr u32 rows = 16;
+  WM_DEVICE void sync() const { barrier::sync_warp(); }
+  static WM_DEVICE bool first() { return threadIdx.x % 32 == 0; }
+  static WM_DEVICE u32 first_row() { return thread_of_warpgroup() / 32 * rows; }
+};
+
+// All functions: all threads that write together.
+template <class Tile, int buffers, StripStore by = StripStore::engine, class Together = WarpgroupTogether>
 class StripWriter {
  public:
   using Shared = Tile[buffers];
-  WM_DEVICE StripWriter(Shared& strips, u32 barrier) : strips_(strips), barrier_(barrier) {}
+  WM_DEVICE StripWriter(Shared& strips, Together together) : strips_(strips), together_(together) {}
 
   // The next strip, once the store that last used it has read it.
   WM_DEVICE Tile& begin() {
     Tile& strip = strips_[buffer_];
     buffer_ = (buffer_ + 1) % buffers;
     if constexpr (by == StripStore::engine)
-      if (issuer()) bulk::wait_group_read<buffers - 1>();  // only the issuer of a store can know
-    barrier::sync(barrier_, warpgroup_threads);
+      if (together_.first()) bulk::wait_group_read<buffers - 1>();  // only the issuer of a store can know
+    together_.sync();
     return strip;
   }
   WM_DEVICE void filled() const {
     if constexpr (by == StripStore::engine) fence::proxy_async_shared();
-    barrier::sync(barrier_, warpgroup_threads);
+    together_.sync();
   }
-  // One store by the copy engine.
+  // One store by the copy engine, of the rows that were written together: a box of so many, at `at`.
   template <int rank>
   WM_DEVICE void send(Tile& strip, const TensorMap& map, const i32 (&at)[rank]) const {
     static_assert(by == StripStore::engine, "threads copy these strips out");
-    if (!issuer()) return;
-    tma::store(map, at, strip.from_row(0));
+    if (!together_.first()) return;
+    tma::store(map, at, strip.from_row(Together::first_row()));
     bulk::commit_group();
   }
   // Nobody reads a strip any more: its memory may become something else.
   WM_DEVICE void drain() const {
     if constexpr (by == StripStore::engine)
-      if (issuer()) bulk::wait_group_read<0>();
-    barrier::sync(barrier_, warpgroup_threads);
+      if (together_.first()) bulk::wait_group_read<0>();
+    together_.sync();
   }
   // Shared memory lives until its last store has read it.
   WM_DEVICE void end() const {
@@ -59,10 +75,8 @@ class StripWriter {
   }
 
  private:
-  static WM_DEVICE bool issuer() { return thread_of_warpgroup() == 0; }
-
   Shared& strips_;
-  u32 barrier_;
+  Together together_;
   u32 buffer_ = 0;
 };
 
