@@ -49,14 +49,14 @@ struct AttentionState {
 
 AttentionPlan choose(const Device& device, const AttentionKey& key) {
   if (!key.plan) {
-    const auto plans = plan::candidate_plans(key.problem.kind, key.problem.shape());
-    if (plans.empty())
+    const auto ranking = plan::rank(key.problem.kind, key.problem.shape(), plan::rates_of(device.info()));
+    if (ranking.empty())
       throw Error(
           ErrorCode::unsupported,
           fmt::format("attention refused: no plan serves a head dim of {} with a value dim of {}: Q, K and V do "
                       "not fit shared memory",
                       key.problem.kind.head_dim, key.problem.kind.value_dim));
-    return plans.front();
+    return ranking.front().plan;
   }
   AttentionPlan given = *key.plan;
   given.kind = key.problem.kind;

@@ -27,7 +27,7 @@ struct AttentionProblem {
   float scale = 1, softcap = 0;
 
   bool operator==(const AttentionProblem&) const = default;
-  plan::AttentionShape shape() const { return {batch, heads, kv_heads, queries, keys}; }
+  plan::AttentionShape shape() const { return {batch, heads, kv_heads, queries, keys, left, right, align_ends}; }
 };
 
 // Refuses in words what cannot be served.

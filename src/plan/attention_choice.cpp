@@ -1,30 +1,74 @@
-// Tiles by head dim, and sections of heads by what L2 holds.
+// Time of a plan by steps and tiles, and what runs at the same time.
 #include "plan/attention_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wm::plan {
+namespace {
 
-std::vector<AttentionPlan> candidate_plans(const AttentionKind& kind, const AttentionShape& shape) {
-  std::vector<AttentionPlan> plans;
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Blocks of keys that queries from `first` on see, as the kernel counts them (attention/mask.cuh).
+std::int64_t blocks_seen(const AttentionPlan& plan, const AttentionShape& shape, std::int64_t first) {
+  const std::int64_t diagonal = first + (shape.align_ends ? shape.keys - shape.queries : 0);
+  const std::int64_t right =
+      plan.kind.mask.right ? std::min(shape.keys, diagonal + plan.queries() - 1 + shape.right + 1) : shape.keys;
+  const std::int64_t left = plan.kind.mask.left ? std::max<std::int64_t>(0, diagonal - shape.left) : 0;
+  const std::int64_t begin = left / plan.keys, end = ceil_divide(std::max<std::int64_t>(0, right), plan.keys);
+  return std::max<std::int64_t>(0, end - begin);
+}
+
+// What a step takes besides its products, measured on an H200: exponentials that nothing hides. The longer the
+// products, the more they hide.
+double exposed_seconds(const AttentionKind& kind) {
+  const int dims = kind.head_dim + kind.value_dim;
+  return dims <= 256 ? 0.45e-6 : dims <= 384 ? 0.25e-6 : 0.13e-6;
+}
+
+}  // namespace
+
+AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates) {
+  AttentionEstimate e;
+  e.plan = plan;
+  const std::int64_t per_head = ceil_divide(shape.queries, plan.queries());
+  e.tiles = per_head * shape.batch * shape.heads;
+  const double rate = 1.05 * rates.tensor_flops / rates.multiprocessors;  // less power than products alone draw
+  e.step_seconds =
+      2.0 * plan.queries() * plan.keys * (plan.kind.head_dim + plan.kind.value_dim) / rate + exposed_seconds(plan.kind);
+  e.tile_seconds = plan.strips == 0 ? 2.4e-6 : plan.strips == 1 ? 1.9e-6 : 1.6e-6;
+  double blocks = 0, longest = 0;
+  for (std::int64_t tile = 0; tile < per_head; ++tile) {
+    const auto seen = static_cast<double>(blocks_seen(plan, shape, tile * plan.queries()));
+    blocks += seen, longest = std::max(longest, seen);
+  }
+  e.blocks = blocks / static_cast<double>(std::max<std::int64_t>(per_head, 1));
+  const double average = e.blocks * e.step_seconds + e.tile_seconds, most = longest * e.step_seconds + e.tile_seconds;
+  const double rounds = static_cast<double>(e.tiles) / rates.multiprocessors;
+  // Tiles of one length end together; where they differ, the shortest come last and even out what is left.
+  const bool even = longest <= e.blocks;
+  e.seconds = rates.launch_seconds + 2e-6 + (even ? std::ceil(rounds) * most : std::max(rounds * average, most));
+  return e;
+}
+
+std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates) {
+  std::vector<AttentionEstimate> ranking;
   const auto add = [&](AttentionPlan plan) {
     plan.kind = kind;
-    if (plan.valid()) plans.push_back(plan);
+    if (plan.valid()) ranking.push_back(estimate(plan, shape, rates));
   };
-  const int widest = std::max(kind.head_dim, kind.value_dim);
-  const int groups = shape.queries <= AttentionPlan::group_queries ? 1 : 2;
-  if (widest == 64) {
-    add({.keys = 128, .groups = groups == 1 ? 1 : 3});
-  } else if (widest == 128) {
-    add({.keys = 176, .groups = groups});
-    add({.keys = 128, .groups = groups, .strips = 2});
-  } else if (widest == 192) {
-    add({.keys = 112, .groups = groups});
-    add({.keys = 80, .groups = groups});
-  } else {
-    add({.keys = 64, .groups = groups});
-  }
-  return plans;
+  const bool few = shape.queries <= AttentionPlan::group_queries;
+  for (const int groups : {few ? 1 : 2, few ? 1 : 3})
+    for (const int strips : {0, 1, 2})
+      for (const int keys : {176, 160, 128, 112, 96, 80, 64})
+        // Three groups have too few registers but for the smallest heads, which two do not keep busy.
+        if (few || (groups == 3) == (kind.head_dim + kind.value_dim <= 128))
+          add({.keys = keys, .groups = groups, .strips = strips});
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
+  const auto same = [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.plan == b.plan; };
+  ranking.erase(std::unique(ranking.begin(), ranking.end(), same), ranking.end());
+  return ranking;
 }
 
 QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates) {
