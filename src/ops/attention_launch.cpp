@@ -15,16 +15,16 @@ namespace {
 TensorMap map_heads(const Device& device, std::string_view name, DType dtype, const HeadTensor& tensor,
                     std::int64_t batch, std::int64_t heads, std::int64_t dim, std::int64_t box_positions) {
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  // The stride of a dimension of one says nothing, and may be any legal one.
-  const auto step = [&](std::int64_t stride) { return stride != 0 ? stride * bytes : dim * bytes; };
-  const TensorMapSpec spec{
-      .element = map_element(dtype),
-      .address = tensor.address,
-      .dims = {batch, heads, tensor.positions, dim},
-      .strides = {step(tensor.batch_stride), step(tensor.head_stride), step(tensor.position_stride)},
-      .swizzle = Swizzle::b128,
-      .l2_promotion = L2Promotion::b128,
-      .box = {1, 1, box_positions, AttentionPlan::strip_columns}};
+  // The stride of a dimension of one says nothing, and may be any legal one. One of 0 repeats a head or a batch.
+  const auto step = [&](std::int64_t stride, std::int64_t size) { return (size > 1 ? stride : dim) * bytes; };
+  const TensorMapSpec spec{.element = map_element(dtype),
+                           .address = tensor.address,
+                           .dims = {batch, heads, tensor.positions, dim},
+                           .strides = {step(tensor.batch_stride, batch), step(tensor.head_stride, heads),
+                                       step(tensor.position_stride, tensor.positions)},
+                           .swizzle = Swizzle::b128,
+                           .l2_promotion = L2Promotion::b128,
+                           .box = {1, 1, box_positions, AttentionPlan::strip_columns}};
   try {
     return make_tensor_map(device, spec);
   } catch (const Error& error) {

@@ -40,12 +40,12 @@ HeadTensor tensor_of(const View& view, bool has_dim) {
 
 // What the copy engine asks of a tensor.
 void check_addressable(const View& view, std::string_view name) {
+  if (view.elements() == 0) return;  // nothing is read there
   const std::size_t rank = view.shape.size();
   const auto bytes = static_cast<std::int64_t>(size_of(view.dtype));
   if (view.shape[rank - 1] > 1 && view.strides[rank - 1] != 1)
     refuse_attention(fmt::format("{}'s last dimension has a stride of {}; the elements of a head must lie side by side",
                                  name, view.strides[rank - 1]));
-  if (view.elements() == 0) return;
   if (view.address % 16)
     refuse_attention(
         fmt::format("{} begins at {:#x}, which the copy engine cannot address: it must be a multiple of 16 "

@@ -111,6 +111,20 @@ TEST_F(Attention, ReadsEveryLayout) {
     }
 }
 
+// One head of K and V for all batches: a stride of 0.
+TEST_F(Attention, ReadsKeysThatAreRepeated) {
+  AttentionCase c{.batch = 3, .heads = 2, .kv_heads = 2, .queries = 70, .keys = 90, .head_dim = 64, .value_dim = 64};
+  RandomAttention attention(stream, c, 9);
+  for (auto* values : {&attention.k, &attention.v})
+    for (std::size_t i = 0; i < values->size(); ++i) (*values)[i] = (*values)[i % (values->size() / 3)];
+  attention.upload(stream);
+  AttentionRequest request = attention.request();
+  request.k.strides[0] = request.v.strides[0] = 0;
+  wm::attention(stream, request);
+  stream.synchronize();
+  EXPECT_LT(attention.error(), 1);
+}
+
 TEST_F(Attention, TakesSequencesOfAnyLengths) {
   for (const AttentionMask mask : {AttentionMask{}, AttentionMask::causal(), AttentionMask{.left = 40, .right = 3}})
     for (const int dim : {64, 128, 256}) {

@@ -70,6 +70,9 @@ TEST(PlanText, ListsEveryFieldOfEveryStruct) {
   EXPECT_EQ(listed<EpilogueFacts>(), members<EpilogueFacts>());
   EXPECT_EQ(listed<TileShape>(), members<TileShape>());
   EXPECT_EQ(listed<ClusterShape>(), members<ClusterShape>());
+  EXPECT_EQ(listed<AttentionPlan>(), members<AttentionPlan>());
+  EXPECT_EQ(listed<AttentionKind>(), members<AttentionKind>());
+  EXPECT_EQ(listed<MaskFacts>(), members<MaskFacts>());
 }
 
 TEST(PlanText, IsTheDesignatedInitialiser) {
@@ -85,6 +88,10 @@ TEST(PlanText, ChangesWithEveryFieldThatIsCompiledAndWithNoOther) {
   GemmPlan plan;
   const std::string plain = cpp_text(plan);
   change_each(plan, plan, [&](std::string_view name) { EXPECT_NE(cpp_text(plan), plain) << name; });
+  AttentionPlan attention;
+  const std::string plain_attention = cpp_text(attention);
+  change_each(attention, attention,
+              [&](std::string_view name) { EXPECT_NE(cpp_text(attention), plain_attention) << name; });
   GemmPlan::each_host_field(plan, [](std::string_view, auto& field) { change(field); });
   EXPECT_EQ(cpp_text(plan), plain);
 }
