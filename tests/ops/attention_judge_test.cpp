@@ -1,0 +1,187 @@
+// Attention under the judge: silent as it is, in every order of events; and not silent about it with a wait, a fence,
+// an arrival or a turn left out.
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "attention/random_attention.hpp"
+#include "ops/attention_kernel.hpp"
+#include "ops/attention_launch.hpp"
+#include "ops/schedules.hpp"
+#include "ops/workspace.hpp"
+#include "warpmill/error.hpp"
+#include "warpmill/virtual.hpp"
+
+namespace wm::test {
+
+using bench::AttentionCase;
+using bench::HeadLayout;
+using bench::RandomAttention;
+
+namespace {
+
+struct Problem {
+  const char* name;
+  AttentionCase problem;
+  AttentionPlan plan;
+};
+
+AttentionCase sequences() {
+  AttentionCase c{.heads = 2,
+                  .kv_heads = 1,
+                  .head_dim = 64,
+                  .value_dim = 64,
+                  .mask = AttentionMask::causal(),
+                  .layout = HeadLayout::positions_first};
+  c.sequences = {{1, 1}, {150, 150}, {0, 0}, {64, 128}, {5, 0}, {129, 77}};
+  return c;
+}
+
+// Every kind of plan: groups, stages, strips, masks, sequences, head dims.
+std::vector<Problem> problems() {
+  const AttentionCase plain{.heads = 2, .kv_heads = 1, .queries = 200, .keys = 230, .head_dim = 64, .value_dim = 64};
+  AttentionCase causal = plain, window = plain, wide = plain, long_sequences = sequences();
+  causal.mask = AttentionMask::causal();
+  window.mask = {.left = 40, .right = 10};
+  wide.head_dim = wide.value_dim = 256;
+  long_sequences.head_dim = long_sequences.value_dim = 128;
+  return {{"two groups", plain, {.keys = 64}},
+          {"three groups, causal", causal, {.keys = 64, .groups = 3}},
+          {"one group, window", window, {.keys = 48, .groups = 1, .stages = 3, .strips = 2}},
+          {"the output leaves from where Q was", wide, {.keys = 80, .strips = 0}},
+          {"sequences", sequences(), {.keys = 64}},
+          {"sequences, the output leaves from where Q was", long_sequences, {.keys = 64, .strips = 0}}};
+}
+
+// The text of a header with all that it includes, each once.
+std::string flattened(const std::string& name, std::set<std::string>& seen) {
+  if (!seen.insert(name).second) return "";
+  const std::string_view text = jit::embedded_headers().at(name);
+  std::string flat;
+  for (std::size_t begin = 0, end; begin < text.size(); begin = end) {
+    end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    constexpr std::string_view include = "#include \"";
+    if (line.starts_with(include))
+      flat += flattened(std::string(line.substr(include.size(), line.rfind('"') - include.size())), seen);
+    else if (!line.starts_with("#pragma once"))
+      flat += line;
+  }
+  return flat;
+}
+
+class AttentionJudge : public testing::Test {
+ protected:
+  const Device device = Device::open("virtual:sm_90a:sms=2");
+  const Stream stream{device};
+
+  // How many errors the judge finds in a run of the kernel with `from` replaced by `to`.
+  std::size_t errors_with(const Problem& p, std::string_view from, std::string_view to) {
+    const RandomAttention attention(stream, p.problem, 1);
+    const ops::AttentionProblem problem = ops::understand(stream, attention.request());
+    AttentionPlan plan = p.plan;
+    plan.kind = problem.kind;
+    ops::KernelSource source = ops::attention_source(plan);
+    std::set<std::string> seen;
+    source.text = flattened("warpmill/ptx/wgmma_bf16.cuh", seen);
+    source.text += flattened("warpmill/attention/sm90.cuh", seen);
+    const std::size_t at = source.text.find(from);
+    if (at == source.text.npos || source.text.find(from, at + 1) != source.text.npos) {
+      ADD_FAILURE() << "the kernel has not one place with: " << from;
+      return 0;
+    }
+    source.text.replace(at, from.size(), to);
+    ops::Kernels kernels;
+    const Kernel kernel = kernels.get(device, source);
+    ops::PreparedAttention launch = ops::prepare_launch(device, problem, plan);
+    launch.arguments.counter = ops::counter_of(stream);
+    wm::launch(stream, kernel, launch.config, launch.arguments);
+    stream.synchronize();
+    std::size_t errors = 0;
+    for (const vgpu::Finding& finding : vgpu::last_run(device).check->findings)
+      errors += finding.severity == vgpu::Severity::error;
+    return errors;
+  }
+};
+
+}  // namespace
+
+TEST_F(AttentionJudge, IsSilentInEveryOrder) {
+  for (const Problem& p : problems()) {
+    SCOPED_TRACE(p.name);
+    const RandomAttention attention(stream, p.problem, 1);
+    in_every_schedule(device, ATTENTION_JUDGE_SEEDS, [&] {
+      attention.poison(stream);
+      wm::attention(stream, attention.request(p.plan));
+      stream.synchronize();
+      EXPECT_LT(attention.error(100), 1);
+    });
+  }
+}
+
+TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
+  const auto all = problems();
+  const Problem &plain = all[0], &in_place = all[3], &varying = all[4];
+  struct Mutation {
+    const char* what;
+    const Problem& in;
+    const char *from, *to;
+  };
+  const Mutation mutations[] = {
+      {"a stage is filled without a wait for its readers", plain,
+       "mbarrier::wait_parity(stage.empty, phase_ ^ 1);\n    Courier::announce(stage.full);",
+       "Courier::announce(stage.full);"},
+      {"values are read before they have come", plain, "const Stage v_stage = v_ring.wait();  // of this one",
+       "const Stage v_stage = v_ring.next(); v_ring.skip(1);"},
+      {"a byte too few is announced", plain, "mbarrier::arrive_expect_tx(full, bytes);",
+       "mbarrier::arrive_expect_tx(full, bytes - 16);"},
+      {"keys are never released", plain, "        k_ring.release(k_stage);\n        v_ring.release(v_stage);",
+       "        v_ring.release(v_stage);"},
+      {"values are released before the products that read them are done", plain,
+       "        wgmma::wait<0>(scores.value);\n        wgmma::pin(sums.value);\n        k_ring.release(k_stage);\n     "
+       "   "
+       "v_ring.release(v_stage);",
+       "        v_ring.release(v_stage);\n        wgmma::wait<0>(scores.value);\n        wgmma::pin(sums.value);\n     "
+       "   "
+       "k_ring.release(k_stage);"},
+      {"registers are given to wgmma without its fence", plain,
+       "        wgmma::fence();\n        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        "
+       "multiply(sums",
+       "        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        multiply(sums"},
+      {"the output is stored without a fence between the proxies", plain,
+       "if constexpr (by == StripStore::engine) fence::proxy_async_shared();", ""},
+      {"a strip is written again while its store may still read it", plain,
+       "if (together_.first()) bulk::wait_group_read<buffers - 1>();", ""},
+      {"a turn is not handed over", plain, "      turns.hand_over();\n      wgmma::wait<0>(scores.value);",
+       "      wgmma::wait<0>(scores.value);"},
+      {"a tile is read before it was told", plain,
+       "const Stage stage = ring_.wait();\n    tile = shared_.tile[stage.index];",
+       "const Stage stage = ring_.next(); ring_.skip(1);\n    tile = shared_.tile[stage.index];"},
+      {"Q is let go of while the output still leaves from there", in_place,
+       "if constexpr (plan.strips == 0) writer.drain();", ""},
+      {"another sequence's values are cleared without a fence between the proxies", varying,
+       "      fence::proxy_async_shared();\n      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) "
+       "v_ring.arrive(stage);",
+       "      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);"},
+      {"one lane says that all have cleared theirs", varying,
+       "      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);",
+       "      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);"},
+  };
+  for (const Mutation& m : mutations) {
+    SCOPED_TRACE(m.what);
+    std::size_t errors = 0;
+    for (const vgpu::Mode mode : {vgpu::Mode::friendly, vgpu::Mode::random, vgpu::Mode::adversarial})
+      if (errors == 0) {
+        vgpu::set_run_options(device, {.mode = mode, .seed = 1, .max_instructions = 3'000'000, .check = true});
+        errors = errors_with(m.in, m.from, m.to);
+      }
+    EXPECT_GT(errors, 0u);
+  }
+  vgpu::set_run_options(device, {.check = true});
+  for (const Problem* p : {&plain, &in_place, &varying})  // the same way, with nothing left out
+    EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
+  vgpu::set_run_options(device, {});
+}
+
+}  // namespace wm::test
