@@ -27,23 +27,24 @@ std::map<std::string, wm::vgpu::Mode> modes() {
 }
 
 // A count as it is written on the command line: digits, nothing else, within bounds. (CLI11's own conversion takes -1
-// for the largest unsigned number.)
+// for the largest unsigned number, and 010 for 8.)
 template <class T>
 CLI::Validator whole_number(T least, T most) {
   return CLI::Validator(
-      [least, most](const std::string& text) {
+      [least, most](std::string& text) {
         T value{};
         const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
         const bool read = status == std::errc() && end == text.data() + text.size();
-        return read && value >= least && value <= most
-                   ? std::string()
-                   : fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+        if (!read || value < least || value > most)
+          return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+        text = std::to_string(value);
+        return std::string();
       },
       "");
 }
 template <class T>
 CLI::Option* add_count(CLI::App& app, const char* name, T& value, const char* what, T least, T most) {
-  return app.add_option(name, value, what)->check(whole_number(least, most))->capture_default_str();
+  return app.add_option(name, value, what)->transform(whole_number(least, most))->capture_default_str();
 }
 // Of things of which one must do: rounds, launches.
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000) {
@@ -74,7 +75,7 @@ void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
             options.deterministic = true;
           },
           "virtual GPU: the run is a function of the seed")
-      ->check(whole_number<std::uint64_t>(0, UINT64_MAX));
+      ->transform(whole_number<std::uint64_t>(0, UINT64_MAX));
   options.max_instructions = 20'000'000'000;  // a kernel that never ends is stopped, in a quarter of an hour or so
   add_max_instructions(command, options.max_instructions);
 }
@@ -222,7 +223,7 @@ int start(int count, char** arguments) {
   plan_gemm_app->add_option("--chip", plan_command.chip, "its name: whose plans, and whose measurements of them")
       ->capture_default_str();
   plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "other than the chip has")
-      ->check(whole_number(1, 1024));
+      ->transform(whole_number(1, 1024));
   add_count(*plan_gemm_app, "--show", plan_command.show, "how many plans");
   plan_gemm_app->callback([&] { status = plan_gemm(plan_command); });
 

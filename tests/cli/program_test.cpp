@@ -125,6 +125,10 @@ TEST_F(Program, ACountIsDigitsWithinItsBounds) {
   }
 }
 
+TEST_F(Program, ACountIsDecimal) {
+  EXPECT_EQ(nlohmann::json::parse(start("plan gemm 512x512x512 --json --show 010").out).size(), 10u);
+}
+
 TEST_F(Program, MacrosOfTheCommandLineReachTheCompiler) {
   folder_.write("macro.cu", "extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = VALUE; }");
   const auto file = folder_.write("macro.json", R"({"module": "macro.cu", "entry": "k", "defines": {"VALUE": 1},
