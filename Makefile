@@ -1,6 +1,6 @@
 # The commands of daily work. Each sets up what it needs, so any of them may come first; `make` alone lists them.
 #
-#   make test PRESET=sanitize      release (default), debug, sanitize, wheels (CUDA from PyPI, no toolkit)
+#   make test PRESET=sanitize      release (default), debug, sanitize, thread, wheels (CUDA from PyPI, no toolkit)
 #   make fuzz TARGET=case          ptx (default), case, npy, load; until something is found or Ctrl-C
 #   make install PREFIX=$HOME/.local
 
@@ -12,7 +12,7 @@ TARGET ?= ptx
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 SETUP := scripts/setup
 CONFIGURE = cmake --preset $(PRESET) --log-level=WARNING
-COMPILE = cmake --build $(BUILD) --parallel $(JOBS)
+COMPILE = cmake --build --preset $(PRESET) --parallel $(JOBS)
 
 # As on a machine without a toolkit: headers and NVRTC from PyPI, at build time and at run time.
 ifeq ($(PRESET),wheels)
@@ -22,16 +22,17 @@ export CUDA_HOME :=
 endif
 
 # The fuzz targets need clang, which is large: for those who run them.
-ifneq ($(filter test fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter test test-long fuzz,$(MAKECMDGOALS)),)
 SETUP += --fuzz
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-gpu bench bench-vgpu fuzz format install
+.PHONY: help setup configure configure-bench build demo test test-long test-gpu bench bench-vgpu fuzz format install
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo        build, run the first kernels and a matrix product on the best device there is'
 	@echo 'make test        build, run all tests that need no GPU, check the formatting'
+	@echo 'make test-long   the same, and what takes half an hour: many more random products, orders of events, fuzz inputs'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
@@ -54,6 +55,11 @@ demo: configure
 	@$(BUILD)/bin/warpmill gemm 2048x2048x2048
 
 test: build
+	@ctest --preset $(PRESET) --parallel $(JOBS)
+	@scripts/format --check $(BUILD)
+
+test-long: build
+	@cmake --build $(BUILD)/fuzz --parallel $(JOBS) --target fuzz_load
 	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
 	@scripts/format --check $(BUILD)
 

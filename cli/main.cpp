@@ -1,13 +1,18 @@
 // The program `warpmill`: its commands and their options.
+#include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <new>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "case/printable.hpp"
+#include "case/document.hpp"
 #include "commands/commands.hpp"
+#include "output.hpp"
+#include "progress.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/log.hpp"
 
@@ -21,24 +26,58 @@ std::map<std::string, wm::vgpu::Mode> modes() {
           {"adversarial", wm::vgpu::Mode::adversarial}};
 }
 
+// A count as it is written on the command line: digits, nothing else, within bounds. (CLI11's own conversion takes -1
+// for the largest unsigned number, and 010 for 8.)
+template <class T>
+CLI::Validator whole_number(T least, T most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        T value{};
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool read = status == std::errc() && end == text.data() + text.size();
+        if (!read || value < least || value > most)
+          return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+        text = std::to_string(value);
+        return std::string();
+      },
+      "");
+}
+template <class T>
+CLI::Option* add_count(CLI::App& app, const char* name, T& value, const char* what, T least, T most) {
+  return app.add_option(name, value, what)->transform(whole_number(least, most))->capture_default_str();
+}
+// Of things of which one must do: rounds, launches.
+CLI::Option* add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000) {
+  return add_count(app, name, value, what, 1, most);
+}
+
+void add_max_instructions(CLI::App& app, std::uint64_t& value) {
+  add_count<std::uint64_t>(app, "--max-instructions", value,
+                           "virtual GPU: stop a run after so many warp instructions (0: no limit)", 0, UINT64_MAX);
+}
+
+void add_defines(CLI::App& app, std::vector<std::string>& defines) {
+  app.add_option("--define", defines, "a macro for the compiler: NAME or NAME=VALUE; may be given several times")
+      ->allow_extra_args(false);
+}
+
 void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
   command.add_option("--mode", options.mode, "virtual GPU: who runs next (friendly, random, adversarial)")
       ->transform(CLI::Transformer(modes(), CLI::ignore_case))
       ->type_name("MODE")
       ->check(CLI::IsMember({wm::vgpu::Mode::friendly, wm::vgpu::Mode::random, wm::vgpu::Mode::adversarial}));
   // A seed asks for a run that can be had again.
-  command.add_option_function<std::uint64_t>(
-      "--seed",
-      [&options](std::uint64_t seed) {
-        options.seed = seed;
-        options.deterministic = true;
-      },
-      "virtual GPU: the run is a function of the seed");
-  options.max_instructions = 20'000'000'000;  // a kernel that never ends is stopped, in a quarter of an hour or so
   command
-      .add_option("--max-instructions", options.max_instructions,
-                  "virtual GPU: stop after so many warp instructions (0: no limit)")
-      ->capture_default_str();
+      .add_option_function<std::uint64_t>(
+          "--seed",
+          [&options](std::uint64_t seed) {
+            options.seed = seed;
+            options.deterministic = true;
+          },
+          "virtual GPU: the run is a function of the seed")
+      ->transform(whole_number<std::uint64_t>(0, UINT64_MAX));
+  options.max_instructions = 20'000'000'000;  // a kernel that never ends is stopped, in a quarter of an hour or so
+  add_max_instructions(command, options.max_instructions);
 }
 
 // What a product is: GemmCommand and PlanGemmCommand have these.
@@ -50,9 +89,7 @@ void add_product(CLI::App& app, Command& command) {
                  "of D: bf16, f16, f32, e4m3, i32; without it what goes with A and B");
   app.add_option("--a-major", command.a_major, "along which dimension A is contiguous: k or mn")->capture_default_str();
   app.add_option("--b-major", command.b_major, "the same of B")->capture_default_str();
-  app.add_option("--batch", command.batch, "so many products of this shape")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{0x7fffffff}))
-      ->capture_default_str();
+  add_count<std::int64_t>(app, "--batch", command.batch, "so many products of this shape", 1, 0x7fffffff);
   app.add_flag("--json", command.json, "print as JSON");
 }
 
@@ -62,10 +99,6 @@ constexpr const char* plan_help =
     "k), exchange, b8 (tile rows walked together)";
 
 constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
-
-void add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000) {
-  app.add_option(name, value, what)->check(CLI::Range(1, most))->capture_default_str();
-}
 
 // Several shapes of several types, and plans by hand: what bench and tune measure.
 template <class Command>
@@ -83,8 +116,28 @@ void add_products(CLI::App& app, Command& command) {
 // What the library has to tell goes to standard error; what it only notes does not.
 void listen_to_library() {
   wm::set_log([](wm::LogSeverity severity, std::string_view text) {
-    if (severity == wm::LogSeverity::warning) fmt::print(stderr, "warpmill: {}\n", wm::cases::printable(text));
+    if (severity == wm::LogSeverity::warning) complain(fmt::format("warpmill: {}\n", text));
   });
+}
+
+// A word in the place of a command that is none, or no command at all: the commands there are.
+std::string missing_command(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::vector<std::string> names;
+  for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (names.empty()) return "";
+  const std::string there_are = fmt::format("there {} {}", names.size() == 1 ? "is" : "are", fmt::join(names, ", "));
+  const std::string parent = at == &app ? "" : at->get_name() + " ";
+  const auto remaining = app.remaining(true);
+  if (remaining.empty())
+    return fmt::format("{}a command is needed; {}", parent.empty() ? "" : parent + "...: ", there_are);
+  if (remaining.front().starts_with('-')) return "";
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string_view meant = wm::cases::nearest(remaining.front(), candidates);
+  return fmt::format("there is no command '{}{}'; {}{}", parent, remaining.front(), there_are,
+                     meant.empty() ? "" : fmt::format(" (is {} meant?)", meant));
 }
 
 int start(int count, char** arguments) {
@@ -100,7 +153,8 @@ int start(int count, char** arguments) {
   run_app->add_option("--emit", run_command.emit, "compile only, and give out the code")
       ->check(CLI::IsMember({"ptx", "cubin"}));
   run_app->add_option("-o,--output", run_command.output, "with --emit: the file; without it standard output");
-  run_app->add_option("--repeat", run_command.repeat, "launches to time")->check(CLI::Range(1, 1000000));
+  add_defines(*run_app, run_command.defines);
+  add_count(*run_app, "--repeat", run_command.repeat, "launches to time", 1000000);
   run_app->add_flag("--json", run_command.json, "print the result as JSON");
   run_app->add_flag("!--no-poison", run_command.poison,
                     "leave memory that the case poisons unwritten, for tools that watch for reads of it");
@@ -112,16 +166,13 @@ int start(int count, char** arguments) {
   CheckCommand check_command;
   auto* check_app = app.add_subcommand("check", "run a case on the virtual GPU and judge it by the memory model");
   check_app->add_option("case", check_command.file, "the case file (docs/case-files.md)")->required();
-  check_app->add_option("--seeds", check_command.seeds, "runs of each mode that has dice")
-      ->check(CLI::Range(1, 1000000));
+  add_count<std::uint64_t>(*check_app, "--seeds", check_command.seeds, "runs of each mode that has dice", 1, 1000000);
   check_app->add_option("--mode", check_command.modes, "friendly, random, adversarial; without it all of them")
       ->transform(CLI::CheckedTransformer(modes(), CLI::ignore_case).description(""))
       ->type_name("MODE")
       ->allow_extra_args(false);
-  check_app->add_option("--define", check_command.defines, "a macro for the compiler: NAME or NAME=VALUE")
-      ->allow_extra_args(false);
-  check_app->add_option("--max-instructions", check_command.max_instructions,
-                        "stop each run after so many warp instructions (0: no limit)");
+  add_defines(*check_app, check_command.defines);
+  add_max_instructions(*check_app, check_command.max_instructions);
   check_app->add_flag("--json", check_command.json, "print the findings as JSON");
   check_app->callback([&] { status = check(check_command); });
 
@@ -164,15 +215,17 @@ int start(int count, char** arguments) {
   gemm_app->add_option("--plan", gemm_command.plan, plan_help);
   gemm_app->add_option("--stamps", gemm_command.stamps,
                        "a file for a timeline of one more launch, as JSON for ui.perfetto.dev");
-  gemm_app->add_option("--repeat", gemm_command.repeat, "timed calls")->check(CLI::Range(1, 100000));
+  add_count(*gemm_app, "--repeat", gemm_command.repeat, "timed calls, on a GPU", 100000);
   gemm_app->callback([&] { status = gemm(gemm_command); });
 
   PlanGemmCommand plan_command;
   auto* plan_app = app.add_subcommand("plan", "show how plans are ranked")->require_subcommand(1);
   auto* plan_gemm_app = plan_app->add_subcommand("gemm", "the plans for one matrix product, with their arithmetic");
   add_product(*plan_gemm_app, plan_command);
-  plan_gemm_app->add_option("--chip", plan_command.chip, "whose measured plans count")->capture_default_str();
-  add_count(*plan_gemm_app, "--multiprocessors", plan_command.multiprocessors, "of the chip", 1024);
+  plan_gemm_app->add_option("--chip", plan_command.chip, "its name: whose plans, and whose measurements of them")
+      ->capture_default_str();
+  plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "other than the chip has")
+      ->transform(whole_number(1, 1024));
   add_count(*plan_gemm_app, "--show", plan_command.show, "how many plans");
   plan_gemm_app->callback([&] { status = plan_gemm(plan_command); });
 
@@ -206,9 +259,18 @@ int start(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0)
+      if (const std::string message = missing_command(app); !message.empty())
+        throw wm::Error(wm::ErrorCode::invalid_argument, message);
     return app.exit(error) == 0 ? success : could_not_run;
   }
   return status;
+}
+
+// What a signal has ended: the words, and the status that a shell gives to it.
+int end_by(int signal, const std::string& what) {
+  complain(fmt::format("warpmill: {}: {}\n", signal == SIGINT ? "interrupted" : "ended by a signal", what));
+  return 128 + signal;
 }
 
 }  // namespace
@@ -220,9 +282,10 @@ int main(int count, char** arguments) {
     if (std::fflush(stdout) != 0) throw wm::Error(wm::ErrorCode::io, "cannot write to standard output");
     return status;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "warpmill: out of memory\n");
+    complain("warpmill: out of memory\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "warpmill: {}\n", error.what());
+    if (const int signal = stopping_signal()) return end_by(signal, error.what());
+    complain(fmt::format("warpmill: {}\n", error.what()));
   }
   return could_not_run;
 }

@@ -20,11 +20,15 @@ ExternalProject_Add(fuzz_targets
   BUILD_ALWAYS ON
   INSTALL_COMMAND "")
 
-# Seconds: where a minute found nothing more, these find what a change broke.
+# Seconds: where a minute found nothing more, these find what a change broke. The long ones look for what nobody broke.
 foreach(run ptx:25 case:25 npy:10)
   string(REPLACE ":" ";" run ${run})
   list(GET run 0 name)
   list(GET run 1 seconds)
-  add_test(NAME fuzz_${name} COMMAND ${CMAKE_SOURCE_DIR}/scripts/fuzz ${CMAKE_BINARY_DIR} ${name} ${seconds})
-  set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 180)
+  set(program ${CMAKE_SOURCE_DIR}/scripts/fuzz ${CMAKE_BINARY_DIR} ${name})
+  add_test(NAME fuzz_${name} COMMAND ${program} ${seconds})
+  warpmill_test_takes(fuzz_${name} ${seconds})
+  warpmill_long_test(fuzz_${name}_long SECONDS 300 COMMAND ${program} 300)
+  set_tests_properties(fuzz_${name} fuzz_${name}_long PROPERTIES RESOURCE_LOCK fuzz_${name})  # one work folder
 endforeach()
+warpmill_long_test(fuzz_load_long SECONDS 300 COMMAND ${CMAKE_SOURCE_DIR}/scripts/fuzz ${CMAKE_BINARY_DIR} load 300)

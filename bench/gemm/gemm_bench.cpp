@@ -31,7 +31,7 @@ class Measurement {
     const auto measure_plan = [&](std::optional<GemmPlan> plan) {
       table.rows.push_back(measured(rotation, plan, options.rounds, peer));
       const GemmRow& row = table.rows.back();
-      options.progress(fmt::format("{} x {} x {} {}: {}, {:.1f} us, ratio {:.3f}", shape.m, shape.n, shape.k,
+      options.measured(fmt::format("{} x {} x {} {}: {}, {:.1f} us, ratio {:.3f}", shape.m, shape.n, shape.k,
                                    name_of(shape.operands), plan::text_of(row.plan), row.ours_us, row.ratio));
     };
     const std::size_t first = table.rows.size();
@@ -115,16 +115,18 @@ std::vector<Shape> gemm_shapes() {
           {256, 28672, 4096}};
 }
 
-GemmTable measure_gemm(const Device& device, const GemmOptions& options) {
+void measure_gemm(const Device& device, const GemmOptions& options, GemmTable& table) {
   if (device.info().kind != DeviceKind::cuda)
     throw Error(ErrorCode::unsupported,
                 "the GEMM benchmark measures a GPU against cuBLASLt; " + device.info().id + " is none");
   if (options.shapes.empty()) throw Error(ErrorCode::invalid_argument, "there is no shape to measure");
   Measurement measurement(device);
   const Shape& one = options.shapes.front();
-  GemmTable table{device.info().name, measurement.peer_name(), one.operands, one.d, {}};
-  for (const Shape& shape : options.shapes) measurement.measure(shape, options, table);
-  return table;
+  table = {device.info().name, measurement.peer_name(), one.operands, one.d, {}};
+  for (const Shape& shape : options.shapes) {
+    options.begin(shape);
+    measurement.measure(shape, options, table);
+  }
 }
 
 }  // namespace wm::bench

@@ -19,7 +19,9 @@ struct GemmOptions {
   int rounds = 15;                   // pairs of measurements: ours, the peer's, ours, ...
   int plans = 1;                     // how many plans for each shape: what the library takes, then by the ranking
   std::vector<std::string> by_hand;  // further plans, as text: "128x256 s4 c2x1 b8"
-  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  // Before each shape, and after each plan with what was found. They may throw, which ends the measurement.
+  std::function<void(const Shape&)> begin = [](const Shape&) {};
+  std::function<void(const std::string&)> measured = [](const std::string&) {};
 };
 
 struct GemmRow {
@@ -49,7 +51,8 @@ struct GemmTable {
   std::vector<GemmRow> rows;
 };
 
-GemmTable measure_gemm(const Device& device, const GemmOptions& options);
+// Fills the table row by row: what ends it half way loses nothing.
+void measure_gemm(const Device& device, const GemmOptions& options, GemmTable& table);
 
 std::string to_json(std::span<const GemmTable> tables);
 std::string to_svg(std::span<const GemmTable> tables);   // bars of the ratio, a shape a bar

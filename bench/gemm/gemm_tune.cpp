@@ -82,9 +82,13 @@ class Contest {
 
 }  // namespace
 
+void check_tunable(const DeviceInfo& device) {
+  if (device.kind != DeviceKind::cuda)
+    throw Error(ErrorCode::unsupported, "plans are tuned by measuring a GPU; " + device.id + " is none");
+}
+
 std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options) {
-  if (device.info().kind != DeviceKind::cuda)
-    throw Error(ErrorCode::unsupported, "plans are tuned by measuring a GPU; " + device.info().id + " is none");
+  check_tunable(device.info());
   const Stream stream(device);
   const plan::ChipRates rates = plan::rates_of(device.info());
   const GemmKind kind = ops::understand(stream, imagined_request(device, shape), rates.instruction).kind;

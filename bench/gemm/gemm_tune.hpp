@@ -22,6 +22,9 @@ struct TuneOptions {
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
+// Throws unsupported for what is no GPU.
+void check_tunable(const DeviceInfo& device);
+
 // Needs a GPU. Every candidate's product is checked on samples; a wrong one is left out. Nothing where all were.
 std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shape, const TuneOptions& options);
 

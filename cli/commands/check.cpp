@@ -1,12 +1,13 @@
 // `warpmill check`: a case under the judge's eyes, in every mode, with several seeds.
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "case/check_case.hpp"
 #include "commands.hpp"
+#include "outcome.hpp"
+#include "output.hpp"
+#include "progress.hpp"
 #include "warpmill/error.hpp"
 #include "words.hpp"
 
@@ -38,12 +39,17 @@ json as_json(const Finding& finding) {
           {"places", places},           {"count", finding.count}};
 }
 
+Compiled compiled(const cases::CheckResult& result) {
+  const cases::RunResult& run = result.first;
+  return {*run.program, run.machine_code(), run.entry, run.compile_seconds};
+}
+
 json as_json(const cases::Case& description, const cases::CheckResult& result) {
   const CheckReport& report = result.report;
   json object = {{"case", description.name},
                  {"findings", json::array()},
                  {"runs", result.runs},
-                 {"results_held", result.runs_that_held},
+                 {"results", {{"right", result.right}, {"wrong", result.wrong}, {"not_ended", result.not_ended}}},
                  {"executed",
                   {{"instructions", report.executed.instructions},
                    {"accesses", report.executed.accesses},
@@ -53,46 +59,91 @@ json as_json(const cases::Case& description, const cases::CheckResult& result) {
                    {"barriers", report.executed.barriers}}},
                  {"checked", cases::checked_findings()}};
   for (const Finding& finding : report.findings) object["findings"].push_back(as_json(finding));
+  if (result.stopped) object["stopped"] = true;
+  if (result.first.program) object["compile"] = as_json(compiled(result));
+  if (result.first_wrong) {
+    json outputs = json::array();
+    for (const auto& output : result.first_wrong->outputs) outputs.push_back(cli::as_json(output));
+    object["wrong"] = {
+        {"mode", name_of(result.first_wrong->run.mode)}, {"seed", result.first_wrong->run.seed}, {"outputs", outputs}};
+  }
   return object;
 }
 
-void print_words(const cases::Case& description, const cases::CheckResult& result) {
+std::string results_in_words(const cases::CheckResult& result) {
+  std::vector<std::string> parts;
+  if (result.right > 0) parts.push_back(fmt::format("results right in {}", result.right));
+  if (result.wrong > 0) parts.push_back(fmt::format("results WRONG in {}", result.wrong));
+  if (result.not_ended > 0) parts.push_back(fmt::format("{} did not end", result.not_ended));
+  if (result.right + result.wrong == 0) parts.emplace_back("no results compared");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// What lies outside the judge's eyes, for those whose results are wrong all the same.
+constexpr const char* not_judged =
+    "which elements of an allocation are read and written, what is computed from them, and the case's own expectation "
+    "and tolerance; `warpmill run --fidelity` lists instructions that are not the chip's bit for bit";
+
+std::string in_words(const cases::Case& description, const cases::CheckResult& result) {
   const CheckReport& report = result.report;
   std::size_t errors = 0;
+  std::string text;
   for (const Finding& finding : report.findings) {
     errors += finding.severity == Severity::error;
-    fmt::print("{}\n", finding.text());
+    text += finding.text() + "\n";
   }
   const auto& executed = report.executed;
-  fmt::print("{}: {} error{}, {} of advice; {} runs, results right in {}\n", description.name, errors,
-             errors == 1 ? "" : "s", report.findings.size() - errors, result.runs, result.runs_that_held);
-  fmt::print(
-      "  executed  {} warp instructions, {} accesses of threads, {} copies of {}, {} arrivals at barriers, {} "
-      "wgmma a warp\n",
-      count_in_words(executed.instructions), count_in_words(executed.accesses), count_in_words(executed.copies),
-      bytes_in_words(executed.copied_bytes), count_in_words(executed.barriers), count_in_words(executed.products));
-  fmt::print("  checked   {}\n", fmt::join(cases::checked_findings(), ", "));
+  text += fmt::format("{}: {} error{}, {} of advice; {} runs{}, {}\n", description.name, errors, errors == 1 ? "" : "s",
+                      report.findings.size() - errors, result.runs,
+                      result.stopped ? fmt::format(" of {}", result.wanted) : "", results_in_words(result));
+  if (result.first_wrong) {
+    text +=
+        line("wrong", fmt::format("{}, seed {}", name_of(result.first_wrong->run.mode), result.first_wrong->run.seed));
+    for (const auto& output : result.first_wrong->outputs) text += cli::in_words(output);
+  }
+  if (result.unexplained()) text += line("not judged", not_judged);
+  if (result.first.program) text += in_words(compiled(result));
+  text += line("executed",
+               fmt::format("{} warp instructions, {} accesses of threads, {} copies of {}, {} arrivals at barriers, {} "
+                           "wgmma a warp",
+                           count_in_words(executed.instructions), count_in_words(executed.accesses),
+                           count_in_words(executed.copies), bytes_in_words(executed.copied_bytes),
+                           count_in_words(executed.barriers), count_in_words(executed.products)));
+  return text + line("checked", fmt::format("{}", fmt::join(cases::checked_findings(), ", ")));
+}
+
+cases::CheckResult check_in_view(const cases::Case& description, const CheckCommand& command) {
+  Progress progress;
+  return cases::check_case(
+      description,
+      {.modes = command.modes,
+       .seeds = command.seeds,
+       .max_instructions = command.max_instructions,
+       .machine_code = true,
+       .tell = progress.teller(),
+       .progress = progress.of_runs(),
+       .begin = [&](const cases::CheckRun& run, std::uint64_t number, std::uint64_t of) {
+         progress.begin(fmt::format("{}, seed {} (run {} of {})", name_of(run.mode), run.seed, number, of));
+       }});
 }
 
 }  // namespace
 
 int check(const CheckCommand& command) {
   try {
-    cases::Case description = cases::read_case(command.file);
-    for (const std::string& define : command.defines) {
-      const auto equals = define.find('=');
-      description.defines[define.substr(0, equals)] = equals == define.npos ? "1" : define.substr(equals + 1);
-    }
-    const cases::CheckResult result =
-        cases::check_case(description, {command.modes, command.seeds, command.max_instructions});
+    const cases::Case description = read_case(command.file, command.defines);
+    const cases::CheckResult result = check_in_view(description, command);
     if (command.json)
-      fmt::print("{}\n", as_json(description, result).dump(2));
+      say_json(as_json(description, result));
     else
-      print_words(description, result);
-    return result.report.clean() ? success : wrong_result;
+      say(in_words(description, result));
+    if (result.stopped)
+      throw Error(ErrorCode::stopped,
+                  fmt::format("{} of {} runs were made; what they found is above", result.runs, result.wanted));
+    return result.report.clean() && result.wrong == 0 ? success : wrong_result;
   } catch (const Error& error) {
-    if (!command.json) throw;
-    fmt::print("{}\n", json{{"error", {{"code", name_of(error.code())}, {"message", error.what()}}}}.dump(2));
+    if (!command.json || error.code() == ErrorCode::stopped) throw;
+    say_json(error);
     return could_not_run;
   }
 }

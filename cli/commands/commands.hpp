@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "case/run_case.hpp"
 #include "warpmill/virtual.hpp"
 
 namespace wm::cli {
@@ -15,8 +16,14 @@ inline constexpr int success = 0;
 inline constexpr int wrong_result = 1;  // it ran, and a comparison did not hold
 inline constexpr int could_not_run = 2;
 
+// A case file with further macros for the compiler, NAME or NAME=VALUE.
+cases::Case read_case(const std::filesystem::path& file, const std::vector<std::string>& defines);
+// Runs a case; on the virtual GPU with its progress in view, under the name `what`, until a signal ends it.
+cases::RunResult run_in_view(const cases::Case& description, cases::RunRequest request, const std::string& what);
+
 struct RunCommand {
   std::filesystem::path file;
+  std::vector<std::string> defines;
   std::string device;
   std::string emit;  // "ptx", "cubin" or nothing
   std::filesystem::path output;
@@ -27,16 +34,17 @@ struct RunCommand {
   vgpu::RunOptions virtual_options;
 };
 int run(const RunCommand& command);
+int emit(const cases::Case& description, const RunCommand& command);
 
 struct CheckCommand {
   std::filesystem::path file;
-  std::vector<std::string> defines;  // NAME or NAME=VALUE, besides the case's own
-  std::vector<vgpu::Mode> modes;     // none: all
-  std::uint64_t seeds = 3;           // of the modes that have dice
+  std::vector<std::string> defines;
+  std::vector<vgpu::Mode> modes;  // none: all
+  std::uint64_t seeds = 3;        // of the modes that have dice
   std::uint64_t max_instructions = 200'000'000;
   bool json = false;
 };
-// 0: no error was found, 1: some were.
+// 0: no error was found and no result is wrong.
 int check(const CheckCommand& command);
 
 struct DemoCommand {
@@ -73,8 +81,8 @@ struct PlanGemmCommand {
   std::string a_major = "k", b_major = "k";
   std::int64_t batch = 1;
   std::string chip = "NVIDIA H200";  // whose measured plans count
-  int multiprocessors = 132;
-  int show = 10;  // plans
+  int multiprocessors = 0;           // 0: the chip's
+  int show = 10;                     // plans
   bool json = false;
 };
 int plan_gemm(const PlanGemmCommand& command);

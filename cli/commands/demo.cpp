@@ -7,6 +7,7 @@
 
 #include "case/run_case.hpp"
 #include "commands.hpp"
+#include "output.hpp"
 #include "warpmill/error.hpp"
 #include "words.hpp"
 
@@ -42,22 +43,28 @@ std::string outcome(const cases::RunResult& result) {
 
 int demo(const DemoCommand& command) {
   constexpr const char* row = "{:<16} {:<16} {:<28} {:>10} {:>10} {:>18}\n";
-  fmt::print(row, "case", "device", "result", "compile", "time", "warp instructions");
+  const auto files = cases_in(command.folder);
+  say(fmt::format(row, "case", "device", "result", "compile", "time", "warp instructions"));
   int status = success;
-  for (const auto& file : cases_in(command.folder)) {
+  std::size_t done = 0;
+  for (const auto& file : files) {
     try {
       const auto description = cases::read_case(file);
       const auto result =
-          cases::run_case(description, {.device = command.device, .virtual_options = command.virtual_options});
-      fmt::print(row, description.name, result.device.id, outcome(result),
-                 result.program ? time_in_words(result.compile_seconds * 1000) : "-",
-                 time_in_words(result.milliseconds[0]),
-                 result.virtual_report ? count_in_words(result.virtual_report->warp_instructions) : "-");
+          run_in_view(description, {.device = command.device, .virtual_options = command.virtual_options},
+                      fmt::format("{} ({} of {})", description.name, done + 1, files.size()));
+      say(fmt::format(row, description.name, result.device.id, outcome(result),
+                      result.program ? time_in_words(result.compile_seconds * 1000) : "-",
+                      time_in_words(result.milliseconds[0]),
+                      result.virtual_report ? count_in_words(result.virtual_report->warp_instructions) : "-"));
       if (!result.holds()) status = std::max(status, wrong_result);
     } catch (const Error& error) {
-      fmt::print("{:<16} could not run: {}\n", file.stem().string(), error.what());
+      if (error.code() == ErrorCode::stopped)
+        throw Error(error.code(), fmt::format("{} of {} cases were run", done, files.size()));
+      say(fmt::format("{:<16} could not run: {}\n", file.stem().string(), error.what()));
       status = could_not_run;
     }
+    ++done;
     std::fflush(stdout);
   }
   return status;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "output.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/jit.hpp"
 #include "words.hpp"
@@ -47,7 +48,7 @@ std::string in_words(const jit::CacheInfo& info) {
 void paragraph(std::string_view label, std::string_view text) {
   for (bool first = true; first || !text.empty(); first = false) {
     const auto end = std::min(text.find('\n'), text.size());
-    fmt::print("{:<12} {}\n", first ? label : "", text.substr(0, end));
+    say(fmt::format("{:<12} {}\n", first ? label : "", text.substr(0, end)));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
@@ -74,7 +75,7 @@ int doctor(bool as_json_text) {
                            {"architectures", architectures}}},
                          {"kernel_headers", jit::embedded_headers().size()},
                          {"cache", as_json(cache)}};
-    fmt::print("{}\n", object.dump(2));
+    say_json(object);
     return compiler.found ? success : could_not_run;
   }
 
@@ -89,17 +90,17 @@ int doctor(bool as_json_text) {
   if (!compiler.note.empty()) paragraph("", compiler.note);
   paragraph("headers", fmt::format("{} kernel headers, inside the library", jit::embedded_headers().size()));
   paragraph("cache", in_words(cache));
-  fmt::print("\n{}\n", compiler.found ? "Everything needed is there."
-                                      : "CUDA C++ cannot be compiled until NVRTC is there; PTX runs without it.");
+  say(fmt::format("\n{}\n", compiler.found ? "Everything needed is there."
+                                           : "CUDA C++ cannot be compiled until NVRTC is there; PTX runs without it."));
   return compiler.found ? success : could_not_run;
 }
 
 int devices(bool as_json_text) {
   const auto devices = Device::list();
   if (as_json_text)
-    fmt::print("{}\n", devices_as_json(devices).dump(2));
+    say_json(devices_as_json(devices));
   else
-    for (const auto& info : devices) fmt::print("{}\n", in_words(info));
+    for (const auto& info : devices) say(fmt::format("{}\n", in_words(info)));
   return success;
 }
 
@@ -109,11 +110,11 @@ int cache(bool clear, bool as_json_text) {
   if (as_json_text) {
     json object = as_json(info);
     if (clear) object["removed"] = removed;
-    fmt::print("{}\n", object.dump(2));
+    say_json(object);
     return success;
   }
-  if (clear) fmt::print("{} programs removed\n", removed);
-  fmt::print("{}\n", in_words(info));
+  if (clear) say(fmt::format("{} programs removed\n", removed));
+  say(fmt::format("{}\n", in_words(info)));
   return success;
 }
 

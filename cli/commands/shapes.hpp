@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gemm/random_product.hpp"
@@ -23,5 +24,8 @@ EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_v
 GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major = Major::k, Major b_major = Major::k);
 
 std::string text_of(const bench::Shape& shape);  // "4096 x 4096 x 4096, e4m3 to bf16"
+
+inline constexpr std::string_view nothing_to_do = "nothing to do: D has no elements";
+constexpr std::string_view origin_of(bool tuned) { return tuned ? "measured before" : "by the model"; }  // of a plan
 
 }  // namespace wm::cli

@@ -1,6 +1,8 @@
 // warpmill tune gemm. Each shape is measured by a process of its own: a kernel that hangs or brings the device down is
 // left out, and costs nobody else's result.
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,8 @@
 #include "commands/shapes.hpp"
 #include "commands/worker.hpp"
 #include "gemm/gemm_tune.hpp"
+#include "output.hpp"
+#include "progress.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
 
@@ -46,7 +50,11 @@ struct Attempt {
   std::string last_plan, entry;
 };
 
-Attempt attempt(const TuneGemmCommand& command, const bench::Shape& shape, const std::vector<std::string>& without) {
+// What tuning says of itself: called with the plan that is being tried, and again while nothing changes.
+using Trying = std::function<void(const std::string& plan)>;
+
+Attempt attempt(const TuneGemmCommand& command, const bench::Shape& shape, const std::vector<std::string>& without,
+                const Trying& tell) {
   std::vector<std::string> arguments{"/proc/self/exe",
                                      "tune",
                                      "gemm",
@@ -65,27 +73,63 @@ Attempt attempt(const TuneGemmCommand& command, const bench::Shape& shape, const
   for (const std::string& plan : command.by_hand) add("--plan", plan);
   for (const std::string& plan : without) add("--without", plan);
   Attempt result;
-  result.end = run_worker(arguments, std::chrono::seconds(command.limit), [&](std::string_view line) {
+  const auto read = [&](std::string_view line) {
     if (line.starts_with(trying)) result.last_plan = line.substr(trying.size());
-    if (line.starts_with(note)) fmt::print(stderr, "  {}\n", line.substr(note.size()));
+    if (line.starts_with(note)) complain(fmt::format("  {}\n", line.substr(note.size())));
     if (line.starts_with(tuned)) result.entry = line.substr(tuned.size());
-  });
+  };
+  result.end = run_worker(arguments, std::chrono::seconds(command.limit), read, [&] { tell(result.last_plan); });
+  tell(result.last_plan);  // where a signal has ended it, that is not the plan's fault
   return result;
 }
 
 // The entry, or nothing where no attempt found one. `started`: whether the device was there to run anything.
-std::string tuned_entry(const TuneGemmCommand& command, const bench::Shape& shape, bool& started) {
+std::string tuned_entry(const TuneGemmCommand& command, const bench::Shape& shape, const Trying& tell, bool& started) {
   std::vector<std::string> without = command.without;
   for (int tries = 0; tries < 4; ++tries) {
-    const Attempt result = attempt(command, shape, without);
+    const Attempt result = attempt(command, shape, without, tell);
     started |= !result.last_plan.empty() || result.end.status == success;
     if (!result.entry.empty() || result.last_plan.empty() || result.end.status == success) return result.entry;
-    fmt::print(stderr, "  {} {}; it is left out\n", result.last_plan,
-               result.end.silent ? fmt::format("did not come back in {} s", command.limit)
-                                 : fmt::format("ended the process with status {}", result.end.status));
+    complain(fmt::format("  {} {}; it is left out\n", result.last_plan,
+                         result.end.silent ? fmt::format("did not come back in {} s", command.limit)
+                                           : fmt::format("ended the process with status {}", result.end.status)));
     without.push_back(result.last_plan);
   }
   return "";
+}
+
+// The folder of a file, made; and taken away again where nothing came of it.
+class MadeFolder {
+ public:
+  explicit MadeFolder(const std::filesystem::path& file) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    const fs::path folder = fs::absolute(file, failed).parent_path();
+    for (fs::path missing = folder; !fs::exists(missing, failed) && missing.has_relative_path();
+         missing = missing.parent_path())
+      made_.push_back(missing);
+    fs::create_directories(folder, failed);
+    if (failed)
+      throw Error(ErrorCode::io, fmt::format("cannot make the folder of {}: {}", file.string(), failed.message()));
+  }
+  ~MadeFolder() {
+    std::error_code not_empty;
+    for (const auto& folder : made_) std::filesystem::remove(folder, not_empty);
+  }
+  MadeFolder(const MadeFolder&) = delete;
+  MadeFolder& operator=(const MadeFolder&) = delete;
+
+ private:
+  std::vector<std::filesystem::path> made_;  // innermost first
+};
+
+// What is known of the device without opening it: a GPU is the workers' alone.
+DeviceInfo device_of(const TuneGemmCommand& command) {
+  const std::vector<DeviceInfo> all = Device::list();
+  if (command.device.empty()) return all.front();
+  for (const DeviceInfo& info : all)
+    if (info.id == command.device) return info;
+  return Device::open(command.device).info();
 }
 
 }  // namespace
@@ -103,33 +147,39 @@ int tune_gemm(const TuneGemmCommand& command) {
   plan::TunedPlans table = plan::read_plans(file, problems);
   if (!problems.empty())
     throw Error(ErrorCode::invalid_argument, fmt::format("{}; mend it first, or give another --out", problems.front()));
-  std::error_code failed;
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), failed);
-  if (failed)
-    throw Error(ErrorCode::io, fmt::format("cannot make the folder of {}: {}", file.string(), failed.message()));
+  const MadeFolder folder(file);
   cases::check_writable(file);
+  bench::check_tunable(device_of(command));
 
-  int missing = 0;
+  std::size_t begun = 0, found = 0;
   bool started = false;
-  for (const bench::Shape& shape : shapes) {
-    fmt::print(stderr, "{}\n", text_of(shape));
-    const std::string line = tuned_entry(command, shape, started);
-    if (!started) return could_not_run;  // the worker has said why
-    const auto entries = plan::TunedPlans::from_text(line, "worker", problems).entries();
-    if (entries.empty()) {
-      fmt::print(stderr, "  nothing was found for it\n");
-      ++missing;
-      continue;
+  Progress progress;
+  const auto told = [&] { return fmt::format("{} of {} plans are in {}", found, shapes.size(), file.string()); };
+  try {
+    for (const bench::Shape& shape : shapes) {
+      complain(text_of(shape) + "\n");
+      const auto tell = [&](const std::string& plan) { progress.tell(plan + "; shapes", begun, shapes.size()); };
+      const std::string line = tuned_entry(command, shape, tell, started);
+      if (!started) return could_not_run;  // the worker has said why
+      ++begun;
+      const auto entries = plan::TunedPlans::from_text(line, "worker", problems).entries();
+      if (entries.empty()) {
+        complain("  nothing was found for it\n");
+        continue;
+      }
+      table.set(entries.front());
+      const std::string text = table.text();
+      cases::write_file(file, std::as_bytes(std::span(text)));
+      ++found;
+      say(line + "\n");
+      std::fflush(stdout);
     }
-    table.set(entries.front());
-    const std::string text = table.text();
-    cases::write_file(file, std::as_bytes(std::span(text)));
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::stopped) throw Error(error.code(), told());
+    throw;
   }
-  fmt::print(stderr, "{} of {} plans are in {}\n", shapes.size() - static_cast<std::size_t>(missing), shapes.size(),
-             file.string());
-  return missing == 0 ? success : wrong_result;
+  complain(told() + "\n");
+  return found == shapes.size() ? success : wrong_result;
 }
 
 }  // namespace wm::cli

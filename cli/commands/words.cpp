@@ -29,4 +29,13 @@ std::string count_in_words(std::uint64_t count) {
   return digits;
 }
 
+std::string_view name_of(vgpu::Mode mode) {
+  switch (mode) {
+    case vgpu::Mode::friendly: return "friendly";
+    case vgpu::Mode::random: return "random";
+    case vgpu::Mode::adversarial: return "adversarial";
+  }
+  return "";
+}
+
 }  // namespace wm::cli

@@ -10,8 +10,8 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "common/files.hpp"
 #include "warpmill/error.hpp"
 
 extern char** environ;
@@ -38,6 +38,30 @@ pid_t start(const std::vector<std::string>& command, int output) {
   return process;
 }
 
+// Ended and waited for at the end, if it was not before.
+class Process {
+ public:
+  explicit Process(pid_t number) : number_(number) {}
+  ~Process() {
+    if (number_ < 0) return;
+    kill(SIGKILL);
+    wait();
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  void kill(int signal) const { ::kill(number_, signal); }
+  int wait() {
+    int status = 0;
+    while (::waitpid(number_, &status, 0) < 0 && errno == EINTR) {
+    }
+    number_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t number_;
+};
+
 // Hands the whole lines of `text` on; the rest stays.
 void take_lines(std::string& text, const std::function<void(std::string_view)>& line) {
   std::size_t begin = 0;
@@ -49,36 +73,35 @@ void take_lines(std::string& text, const std::function<void(std::string_view)>& 
 }  // namespace
 
 WorkerEnd run_worker(const std::vector<std::string>& command, std::chrono::milliseconds longest_silence,
-                     const std::function<void(std::string_view)>& line) {
+                     const std::function<void(std::string_view)>& line, const std::function<void()>& wait) {
+  using Clock = std::chrono::steady_clock;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail(command[0], errno);
-  struct Reader {
-    int descriptor;
-    ~Reader() { ::close(descriptor); }
-  } const reader{ends[0]};
-  const pid_t process = start(command, ends[1]);
+  const Descriptor reader(ends[0]);
+  Process process(start(command, ends[1]));
 
   WorkerEnd end;
   std::string text;
   char piece[4096];
+  auto heard = Clock::now();
   for (bool open = true; open;) {
-    pollfd waiting{reader.descriptor, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(longest_silence.count()));
-    if (ready < 0 && errno == EINTR) continue;
-    const ssize_t got = ready > 0 ? ::read(reader.descriptor, piece, sizeof(piece)) : -1;
-    if (got > 0) {
-      text.append(piece, static_cast<std::size_t>(got));
+    wait();
+    pollfd waiting{reader, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, 200);
+    if (ready > 0) {
+      const ssize_t got = ::read(reader, piece, sizeof(piece));
+      open = got > 0;
+      heard = Clock::now();
+      if (got > 0) text.append(piece, static_cast<std::size_t>(got));
       take_lines(text, line);
-    } else {
+    } else if (Clock::now() - heard > longest_silence) {
       open = false;
-      end.silent = ready == 0;
+      end.silent = true;
     }
   }
-  if (end.silent) ::kill(process, SIGKILL);
+  if (end.silent) process.kill(SIGKILL);
   if (!text.empty()) line(text);
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = process.wait();
   end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return end;
 }

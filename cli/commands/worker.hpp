@@ -14,8 +14,9 @@ struct WorkerEnd {
   bool silent = false;  // it was ended for that
 };
 
-// `line` is called with each line of its standard output. Its standard error is ours.
+// `line` is called with each line of its standard output, `wait` a few times a second meanwhile; where they throw, the
+// process is ended first. Its standard error is ours.
 WorkerEnd run_worker(const std::vector<std::string>& command, std::chrono::milliseconds longest_silence,
-                     const std::function<void(std::string_view)>& line);
+                     const std::function<void(std::string_view)>& line, const std::function<void()>& wait);
 
 }  // namespace wm::cli

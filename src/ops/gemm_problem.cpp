@@ -141,11 +141,17 @@ Vector vector_of(const View& view, std::string_view name, std::int64_t size, boo
   }
   const std::int64_t elements = view.elements();
   const bool single = one_for_all && elements == 1;
-  if (!single && (view.shape.size() != 1 || elements != size))
+  if (!single && elements != size)
     refuse(fmt::format("{} has {} elements (shape {}); it must have {}{}", name, elements, sizes(view), size,
                        one_for_all && size != 1 ? ", or one for all" : ""));
-  if (!single && elements > 1 && view.strides[0] != 1)
-    refuse(fmt::format("{} has a stride of {}; its elements must lie side by side", name, view.strides[0]));
+  // Its shape may be n, 1 x n, n x 1: dimensions of size 1 say nothing.
+  std::int64_t stride = 1;
+  for (std::size_t i = 0, longer = 0; i < view.shape.size() && elements > 1; ++i) {
+    if (view.shape[i] == 1) continue;
+    if (++longer > 1) refuse(fmt::format("{} is a matrix of {}; it must be a vector of {}", name, sizes(view), size));
+    stride = view.strides[i];
+  }
+  if (stride != 1) refuse(fmt::format("{} has a stride of {}; its elements must lie side by side", name, stride));
   return {view.address, single ? 0 : 1};
 }
 

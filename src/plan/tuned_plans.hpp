@@ -66,8 +66,8 @@ std::filesystem::path user_plans_file();
 // A file that is not there is an empty table; one that cannot be read is a problem.
 TunedPlans read_plans(const std::filesystem::path& file, std::vector<std::string>& problems);
 
-// The user's entries, then the shipped ones; read when first asked for. Problems of the user's file are told once, on
-// stderr, and change nothing else.
+// The user's entries, then the shipped ones; read when first asked for. Problems of the user's file are told once, as a
+// warning (set_log), and change nothing else.
 const TunedPlans& known_plans();
 
 }  // namespace wm::plan

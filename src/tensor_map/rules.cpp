@@ -159,6 +159,7 @@ Result stride_covers(const TensorMapSpec& spec, const Architecture&) {
   std::int64_t reach =
       spec.interleave == Interleave::none ? bytes_of(spec, spec.dims.back()) : inner_step(spec) * spec.dims.back();
   for (std::size_t i = spec.strides.size(); i-- > 0;) {
+    if (spec.dims[i] == 1) continue;  // nobody steps along it
     if (spec.strides[i] < reach)
       return Finding{fmt::format("stride[{}] = {} bytes is less than the {} bytes of what it steps over", i,
                                  spec.strides[i], reach),

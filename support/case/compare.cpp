@@ -41,12 +41,14 @@ std::string in_words(DType dtype, const std::byte* element) {
 }  // namespace
 
 Comparison compare(const Layout& layout, std::span<const std::byte> result, DType expected_dtype,
-                   std::span<const std::byte> expected, const Tolerance& tolerance) {
+                   std::span<const std::byte> expected, const Tolerance& tolerance, const Tell& tell) {
   const bool integers = !is_floating(layout.dtype) && !is_floating(expected_dtype);
   const std::size_t width = size_of(layout.dtype), expected_width = size_of(expected_dtype);
   Comparison comparison;
   comparison.elements = layout.elements;
+  const Steps steps(tell, "elements compared", layout.elements);
   for (std::size_t i = 0; i < layout.elements; ++i) {
+    steps.at(i);
     const std::byte* a = result.data() + i * width;
     const std::byte* b = expected.data() + i * expected_width;
     double value = 0, wanted = 0, difference = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "case.hpp"
+#include "steps.hpp"
 
 namespace wm::cases {
 
@@ -25,6 +26,6 @@ struct Comparison {
 // Dense elements of one shape; the dtypes may differ. Integers are compared exactly, 64 bits wide. A NaN equals
 // nothing, with nan_equal another NaN.
 Comparison compare(const Layout& layout, std::span<const std::byte> result, DType expected_dtype,
-                   std::span<const std::byte> expected, const Tolerance& tolerance);
+                   std::span<const std::byte> expected, const Tolerance& tolerance, const Tell& tell = {});
 
 }  // namespace wm::cases

@@ -57,15 +57,20 @@ double normal(std::uint64_t seed, std::uint64_t index) {
 
 // Calls write(index, element) for every element of a dense array.
 template <class Write>
-std::vector<std::byte> generate(const Layout& layout, Write write) {
+std::vector<std::byte> generate(const Layout& layout, const Tell& tell, Write write) {
   const std::size_t width = size_of(layout.dtype);
   std::vector<std::byte> elements(layout.elements * width);
-  for (std::size_t i = 0; i < layout.elements; ++i) write(i, elements.data() + i * width);
+  const Steps steps(tell, "elements filled", layout.elements);
+  for (std::size_t i = 0; i < layout.elements; ++i) {
+    steps.at(i);
+    write(i, elements.data() + i * width);
+  }
   return elements;
 }
 
 struct Filler {
   const Layout& layout;
+  const Tell& tell;
   DType dtype = layout.dtype;
   std::size_t width = size_of(layout.dtype);
 
@@ -73,10 +78,11 @@ struct Filler {
     return std::vector<std::byte>(layout.elements * width, is_floating(dtype) ? std::byte{0xff} : poisoned);
   }
   std::vector<std::byte> operator()(const Constant& fill) const {
-    return generate(layout, [&](std::size_t, std::byte* element) { std::memcpy(element, fill.element.data(), width); });
+    return generate(layout, tell,
+                    [&](std::size_t, std::byte* element) { std::memcpy(element, fill.element.data(), width); });
   }
   std::vector<std::byte> operator()(const Iota& fill) const {
-    return generate(layout, [&](std::size_t i, std::byte* element) {
+    return generate(layout, tell, [&](std::size_t i, std::byte* element) {
       const std::uint64_t step = fill.modulo ? i % fill.modulo : i;
       if (is_floating(dtype)) return store_element(dtype, element, fill.start + fill.step * static_cast<double>(step));
       const std::uint64_t value =
@@ -85,7 +91,7 @@ struct Filler {
     });
   }
   std::vector<std::byte> operator()(const Uniform& fill) const {
-    return generate(layout, [&](std::size_t i, std::byte* element) {
+    return generate(layout, tell, [&](std::size_t i, std::byte* element) {
       const std::uint64_t bits = random_bits(fill.seed, i);
       if (is_floating(dtype)) return store_element(dtype, element, fill.low + (fill.high - fill.low) * unit(bits));
       const std::uint64_t choices =
@@ -98,7 +104,7 @@ struct Filler {
     });
   }
   std::vector<std::byte> operator()(const Normal& fill) const {
-    return generate(layout, [&](std::size_t i, std::byte* element) {
+    return generate(layout, tell, [&](std::size_t i, std::byte* element) {
       store_element(dtype, element, fill.mean + fill.deviation * normal(fill.seed, i));
     });
   }
@@ -186,8 +192,8 @@ Layout make_layout(DType dtype, std::vector<std::int64_t> shape, std::vector<std
 
 bool Layout::dense() const { return strides == make_layout(dtype, shape).strides; }
 
-std::vector<std::byte> fill_elements(const Fill& fill, const Layout& layout) {
-  return std::visit(Filler{layout}, fill);
+std::vector<std::byte> fill_elements(const Fill& fill, const Layout& layout, const Tell& tell) {
+  return std::visit(Filler{layout, tell}, fill);
 }
 
 std::vector<std::byte> to_memory(const Layout& layout, std::span<const std::byte> elements) {

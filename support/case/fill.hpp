@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "case.hpp"
+#include "steps.hpp"
 
 namespace wm::cases {
 
 // The elements of a buffer with this fill, dense, row-major.
-std::vector<std::byte> fill_elements(const Fill& fill, const Layout& layout);
+std::vector<std::byte> fill_elements(const Fill& fill, const Layout& layout, const Tell& tell = {});
 
 // Dense elements to the buffer's memory; gaps between elements are poison. And back.
 std::vector<std::byte> to_memory(const Layout& layout, std::span<const std::byte> elements);

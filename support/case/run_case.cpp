@@ -56,12 +56,12 @@ std::string base_name(const std::string& entry) {
 // The case's buffers on a device, with what they held before the run.
 class Buffers {
  public:
-  Buffers(const Device& device, const std::vector<BufferSpec>& specs, bool poison) : specs_(specs) {
+  Buffers(const Device& device, const std::vector<BufferSpec>& specs, bool poison, const Tell& tell) : specs_(specs) {
     for (const auto& spec : specs)
       at_place(spec.place, [&] {
         buffers_.emplace_back(device, spec.layout.bytes);  // first: a device refuses what is too large in words
         check_host_memory(spec.layout);
-        initial_.push_back(fill_elements(spec.fill, spec.layout));
+        initial_.push_back(fill_elements(spec.fill, spec.layout, tell));
         if (spec.layout.bytes == 0 || (!poison && std::holds_alternative<Poison>(spec.fill))) return;
         buffers_.back().upload(to_memory(spec.layout, initial_.back()));
       });
@@ -117,7 +117,7 @@ class Arguments {
 };
 
 OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>& specs, const Buffers& buffers,
-                          bool write) {
+                          const RunRequest& request) {
   const BufferSpec& buffer = specs[spec.buffer];
   OutputResult result{buffer.name, spec.expected_name, spec.tolerance, std::nullopt, std::nullopt};
   const auto elements = buffers.elements(spec.buffer);
@@ -128,11 +128,11 @@ OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>&
       dtype = specs[other->buffer].layout.dtype;
       expected = other->initial ? buffers.initial(other->buffer) : buffers.elements(other->buffer);
     } else {
-      expected = fill_elements(std::get<Fill>(*spec.expected), buffer.layout);
+      expected = fill_elements(std::get<Fill>(*spec.expected), buffer.layout, request.tell);
     }
-    result.comparison = compare(buffer.layout, elements, dtype, expected, spec.tolerance);
+    result.comparison = compare(buffer.layout, elements, dtype, expected, spec.tolerance, request.tell);
   }
-  if (spec.write && write) {
+  if (spec.write && request.write) {
     write_npy(*spec.write, buffer.layout.dtype, buffer.layout.shape, elements);
     result.written = spec.write;
   }
@@ -140,7 +140,7 @@ OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>&
 }
 
 // A .cu module compiled for the device, or a .ptx module as it is.
-Module load_module(const Case& description, const Device& device, RunResult& result) {
+Module load_module(const Case& description, const Device& device, bool machine_code, RunResult& result) {
   if (description.module.extension() == ".ptx")
     return Module::load_ptx(device, read_text(description.module), description.module.filename().string());
   const bool is_virtual = device.info().kind == DeviceKind::virtual_gpu;
@@ -151,6 +151,7 @@ Module load_module(const Case& description, const Device& device, RunResult& res
   const auto start = std::chrono::steady_clock::now();
   result.program = compile_case(description, arch, is_virtual);
   result.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (is_virtual && machine_code) result.for_chip = compile_case(description, arch, /*line_table=*/false);
   return Module::load(device, *result.program);
 }
 
@@ -159,6 +160,15 @@ Module load_module(const Case& description, const Device& device, RunResult& res
 bool RunResult::holds() const {
   return std::all_of(outputs.begin(), outputs.end(),
                      [](const OutputResult& output) { return !output.comparison || output.comparison->holds(); });
+}
+
+bool RunResult::compared() const {
+  return std::any_of(outputs.begin(), outputs.end(), [](const OutputResult& output) { return !!output.comparison; });
+}
+
+const jit::Program* RunResult::machine_code() const {
+  if (for_chip) return &*for_chip;
+  return program && !program->cubin.empty() ? &*program : nullptr;
 }
 
 Device open_device(const Case& description, const std::string& wanted) {
@@ -207,12 +217,12 @@ RunResult run_case(const Case& description, const RunRequest& request) {
   const bool is_virtual = device.info().kind == DeviceKind::virtual_gpu;
   if (is_virtual) vgpu::set_run_options(device, request.virtual_options);
 
-  const Module module = load_module(description, device, result);
+  const Module module = load_module(description, device, request.machine_code, result);
   const bool instance = result.program && result.program->lowered.contains(description.entry);
   result.entry =
       instance ? result.program->lowered.at(description.entry) : resolve_entry(module.entries(), description.entry);
   const Kernel kernel = module.kernel(result.entry);
-  const Buffers buffers(device, description.buffers, request.poison);
+  const Buffers buffers(device, description.buffers, request.poison, request.tell);
   const Arguments arguments(device, description.arguments, buffers);
   for (std::size_t i = 0; is_virtual && i < description.buffers.size(); ++i) {
     const BufferSpec& buffer = description.buffers[i];
@@ -234,7 +244,7 @@ RunResult run_case(const Case& description, const RunRequest& request) {
     if (is_virtual) result.virtual_report = vgpu::last_run(device);
     for (const auto& output : description.outputs)
       result.outputs.push_back(
-          at_place(output.place, [&] { return check_output(output, description.buffers, buffers, request.write); }));
+          at_place(output.place, [&] { return check_output(output, description.buffers, buffers, request); }));
   }
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "case.hpp"
 #include "compare.hpp"
+#include "steps.hpp"
 #include "warpmill/jit.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -19,6 +20,9 @@ struct RunRequest {
   vgpu::RunOptions virtual_options;
   bool write = true;   // the files that outputs name
   bool poison = true;  // else buffers whose fill is poison are left as the device gives them, unwritten
+  // A .cu for a virtual device is compiled for the chip too, which says what it costs there.
+  bool machine_code = false;
+  Tell tell{};  // of work on the host
 };
 
 struct OutputResult {
@@ -31,13 +35,16 @@ struct OutputResult {
 
 struct RunResult {
   DeviceInfo device;
-  std::optional<jit::Program> program;  // of a .cu module
+  std::optional<jit::Program> program;   // of a .cu module, as it was loaded
+  std::optional<jit::Program> for_chip;  // the same compiled for the chip, where that is another
   double compile_seconds = 0;
   std::string entry;                              // as the module names it
   std::vector<double> milliseconds;               // one a launch
   std::optional<vgpu::RunReport> virtual_report;  // of the first launch
   std::vector<OutputResult> outputs;
-  bool holds() const;  // every comparison
+  bool holds() const;                        // every comparison
+  bool compared() const;                     // something
+  const jit::Program* machine_code() const;  // what a chip would load, where it was compiled
 };
 
 RunResult run_case(const Case& description, const RunRequest& request);

@@ -241,7 +241,7 @@ void RandomProduct::poison(const Stream& stream) const {
   stream.fill(d.address(), std::byte(is_floating(shape.d) ? 0xff : 0x80), d.bytes());
 }
 
-double RandomProduct::sampled_error(int samples) const {
+double RandomProduct::sampled_error(int samples, const Tell& tell) const {
   if (d.bytes() == 0) return 0;
   const EpilogueFacts& facts = variant.epilogue;
   const double d_scale = element_or(1, d_scale_, DType::f32, 0);
@@ -249,6 +249,7 @@ double RandomProduct::sampled_error(int samples) const {
   // Before the activation, each sample three times: as far below as the sums may be, exact, as far above.
   std::vector<double> x, got;
   for (int sample = 0; sample < samples; ++sample) {
+    if (tell) tell("samples", static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(samples));
     const std::int64_t matrix = std::int64_t(random() % shape.batch);
     const std::int64_t i = sample < 4 ? (sample & 1 ? shape.m - 1 : 0) : std::int64_t(random() % shape.m);
     const std::int64_t j = sample < 4 ? (sample & 2 ? shape.n - 1 : 0) : std::int64_t(random() % shape.n);
@@ -293,8 +294,13 @@ double RandomProduct::sampled_error(int samples) const {
   }
   if (facts.amax) {  // D's largest magnitude is that of the largest x, as rounding keeps the order
     double largest = 0;
-    for (const double value : elements(d, shape.d, 0, shape.batch * shape.m * shape.n))
-      largest = std::max(largest, std::fabs(value));
+    constexpr std::int64_t piece = 1 << 20;  // elements held at once
+    const std::int64_t all = shape.batch * shape.m * shape.n;
+    for (std::int64_t first = 0; first < all; first += piece) {
+      if (tell) tell("elements", static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(all));
+      for (const double value : elements(d, shape.d, first, std::min(piece, all - first)))
+        largest = std::max(largest, std::fabs(value));
+    }
     const double expected = std::fabs(in_d(element_or(0, amax_, DType::f32, 0)));
     count(largest, expected, 0x1p-22 * expected);
   }

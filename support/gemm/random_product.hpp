@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "steps.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/gemm.hpp"
 
@@ -62,7 +63,7 @@ class RandomProduct {
   void poison(const Stream& stream) const;
   // The largest error over sampled elements against float64, in units of what D's rounding, the tensor cores' sums and
   // the epilogue's arithmetic allow: a right result stays below 1. Corners are always among the samples.
-  double sampled_error(int samples = 64) const;
+  double sampled_error(int samples = 64, const Tell& tell = {}) const;
 
   Shape shape;
   Variant variant;

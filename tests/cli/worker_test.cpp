@@ -1,6 +1,9 @@
 // A process that works for the program: its lines, its end, and its silence.
 #include "commands/worker.hpp"
 
+#include <cerrno>
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +22,8 @@ struct Ran {
 };
 Ran run(const std::string& script, std::chrono::milliseconds longest_silence = 60s) {
   Ran ran;
-  ran.end = run_worker({"/bin/sh", "-c", script}, longest_silence,
-                       [&](std::string_view line) { ran.lines.emplace_back(line); });
+  ran.end = run_worker(
+      {"/bin/sh", "-c", script}, longest_silence, [&](std::string_view line) { ran.lines.emplace_back(line); }, [] {});
   return ran;
 }
 
@@ -51,9 +54,21 @@ TEST(Worker, OneThatDiesSaysBySignal) {
 
 TEST(Worker, AProgramThatIsNotThereIsSaidByName) {
   try {
-    run_worker({"/nowhere/program"}, 1s, [](std::string_view) {});
+    run_worker(
+        {"/nowhere/program"}, 1s, [](std::string_view) {}, [] {});
     FAIL();
   } catch (const wm::Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("cannot start /nowhere/program: No such file"));
   }
+}
+
+TEST(Worker, IsEndedWhereItsCallerWantsNoMore) {
+  std::string number;
+  const auto line = [&](std::string_view text) { number = text; };
+  const auto stop = [&] {
+    if (!number.empty()) throw wm::Error(wm::ErrorCode::stopped, "enough");
+  };
+  EXPECT_THROW(run_worker({"/bin/sh", "-c", "echo $$; exec sleep 600"}, 60s, line, stop), wm::Error);
+  EXPECT_NE(::kill(std::stoi(number), 0), 0) << "it is still there";
+  EXPECT_EQ(errno, ESRCH);
 }

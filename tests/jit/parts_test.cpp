@@ -118,7 +118,7 @@ TEST(SingleFlight, DoesTheWorkOnceForAllWhoWaitAndForgetsItAfterwards) {
       sum += flights.run(7, [&] {
         // The work ends only when everybody has asked and had time to find it under way.
         while (asked < count) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
         ++runs;
         return 42;
       });

@@ -80,7 +80,7 @@ TEST(OwnExamples, GiveNoError) {
     ++cases;
     const auto result = cases::check_case(cases::read_case(entry.path()), {.modes = {}, .seeds = 20});
     EXPECT_TRUE(result.report.clean()) << entry.path() << ":\n" << text_of(result.report);
-    EXPECT_EQ(result.runs, result.runs_that_held) << entry.path();
+    EXPECT_EQ(result.runs, result.right) << entry.path();
   }
   EXPECT_GE(cases, 5u);
 }

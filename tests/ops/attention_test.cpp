@@ -1,6 +1,7 @@
 // The attention call, part by part: types, head dims, masks, layouts, lengths. Every row is compared with float64.
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <thread>
@@ -266,7 +267,8 @@ TEST_F(Attention, IsRightForRandomProblems) {
   const auto up_to = [&](std::int64_t n) {
     return static_cast<std::int64_t>(dice() % static_cast<std::uint64_t>(n + 1));
   };
-  std::vector<AttentionCase> problems(ATTENTION_TEST_CASES);
+  const char* const asked = std::getenv("ATTENTION_TEST_CASES");
+  std::vector<AttentionCase> problems(asked ? static_cast<std::size_t>(std::atoi(asked)) : ATTENTION_TEST_CASES);
   for (AttentionCase& c : problems) {
     const int dims[] = {64, 128, 192, 256};
     c.head_dim = dims[up_to(3)];

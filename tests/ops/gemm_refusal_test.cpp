@@ -21,6 +21,16 @@ std::string refusal(const Stream& stream, const GemmRequest& request) {
 
 }  // namespace
 
+TEST_F(Gemm, AVectorMayHaveDimensionsOfSizeOne) {
+  const Buffer a(device, 1 << 14), b(device, 1 << 14), d(device, 1 << 14), bias(device, 1 << 10);
+  for (const auto& [shape, strides] : std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>>{
+           {{64}, {1}}, {{1, 64}, {64, 1}}, {{64, 1}, {1, 1}}, {{1, 64, 1}, {7, 1, 9}}}) {
+    GemmRequest request{.a = a.view(bf16, {64, 64}), .b = b.view(bf16, {64, 64}), .d = d.view(bf16, {64, 64})};
+    request.epilogue.column_bias = bias.view(f32, shape, strides);
+    EXPECT_EQ(refusal(stream, request), "accepted") << shape.size() << " dimensions";
+  }
+}
+
 TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
   const Buffer a(device, 1 << 16), b(device, 1 << 16), d(device, 1 << 16);
   const GemmRequest good{.a = a.view(bf16, {64, 64}), .b = b.view(bf16, {64, 64}), .d = d.view(bf16, {64, 64})};
@@ -66,6 +76,10 @@ TEST_F(Gemm, RefusesInWordsBeforeAnythingIsLaunched) {
          [&](R& r) { r.epilogue.row_scale = vector(f32, {63}); });
   expect("column_scale holds bf16", [&](R& r) { r.epilogue.column_scale = vector(bf16, {64}); });
   expect("row_bias has a stride of 2", [&](R& r) { r.epilogue.row_bias = vector(f32, {64}, {2}); });
+  expect("row_bias has a stride of 2", [&](R& r) { r.epilogue.row_bias = vector(f32, {64, 1}, {2, 1}); });
+  expect("column_bias is a matrix of 8 x 8; it must be a vector of 64", [&](R& r) {
+    r.epilogue.column_bias = vector(f32, {8, 8});
+  });
   expect("column_bias has 1 elements", [&](R& r) { r.epilogue.column_bias = vector(f32, {1}); });
   expect("must hold the same type",
          [&](R& r) { r.epilogue.row_bias = vector(f32, {64}), r.epilogue.column_bias = vector(bf16, {64}); });

@@ -103,7 +103,7 @@ TEST(Event, MeasuresTimeBetweenRecords) {
   stream.wait(end);
   end.synchronize();
   EXPECT_GE(end.since(start), 5.0);
-  EXPECT_LT(end.since(start), 5000.0);
+  EXPECT_LT(end.since(start), 60'000.0);
 }
 
 TEST(Event, StaysOnItsDevice) {

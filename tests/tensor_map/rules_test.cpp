@@ -373,6 +373,15 @@ TEST(TensorMapDescribe, NotesWhatTheDriverDoesNotCheck) {
                                   "does not check it)\n"),
       std::string::npos)
       << overlapping.describe();
+  TensorMapSpec single = matrix();  // what is never stepped over cannot overlap
+  single.dims = {1, single.dims[0], single.dims[1]};
+  single.box = {1, single.box[0], single.box[1]};
+  single.strides = {16, single.strides[0]};
+  EXPECT_NO_THROW(check(single, hopper));
+  EXPECT_EQ(single.describe().find("note:"), std::string::npos) << single.describe();
+  single.dims = {3, 1, single.dims[2]};
+  single.strides = {6016, 16};
+  EXPECT_EQ(single.describe().find("note:"), std::string::npos) << single.describe();
   TensorMapSpec large = matrix();
   large.box = {227, 256};
   large.element = MapElement::f32;

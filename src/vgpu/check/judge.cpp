@@ -172,6 +172,10 @@ void Judge::faulted(const Fault& fault) {
   finding.name = fault.finding;
   finding.message = fault.what_happened;
   finding.help = help_for(fault.finding);
+  if (fault.finding == fault::out_of_bounds && fault.what_happened.starts_with("shared "))
+    finding.help =
+        "shared memory is what the kernel declares and the dynamic bytes that the launch asks for (`shared` in a case "
+        "file): ask for more, or look at the index";
   if (fault.function != nullptr) {
     finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
     finding.places[0].block = fault.block;

@@ -1,5 +1,5 @@
 // What real compilers wrote is read, and neither cut nor damaged text can crash the reader or make it hang.
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -195,10 +195,9 @@ TEST(PtxRobustness, TimeGrowsWithTheTextAlone) {
       module_text(repeated("1")),
   };
   for (const std::string& text : texts) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();  // processor time, which a busy machine does not change
     read_anything(text);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(taken.count(), 20.0) << text.substr(0, 300);
+    EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC) << text.substr(0, 300);
   }
 }
 

@@ -1,0 +1,109 @@
+// warpmill plan gemm: how plans are ranked for a product, on a chip that need not be here.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "commands/commands.hpp"
+#include "commands/shapes.hpp"
+#include "output.hpp"
+#include "plan/gemm_choice.hpp"
+#include "plan/gemm_plan_text.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::cli {
+namespace {
+
+// What is known of a chip: of one that is here all; one of the table of measured plans is taken for an H200, or for an
+// A100 where its plans are made of mma. Refused: names that nobody knows.
+DeviceInfo chip_of(const std::string& name) {
+  std::set<std::string> known;
+  for (const DeviceInfo& info : Device::list()) {
+    if (info.name == name) return info;
+    known.insert(info.name);
+  }
+  for (const plan::TunedPlan& entry : plan::known_plans().entries()) {
+    const bool mma = plan::plan_from_text(entry.plan, entry.key.kind()).instruction == TensorInstruction::mma;
+    if (entry.key.chip == name) return Device::open(mma ? "virtual:sm_80" : "virtual:sm_90a").info();
+    known.insert(entry.key.chip);
+  }
+  throw Error(ErrorCode::not_found,
+              fmt::format("nothing is known of a chip '{}'; there are '{}'", name, fmt::join(known, "', '")));
+}
+
+// `taken` first, then the others of the ranking; `most` in all.
+std::vector<plan::GemmEstimate> listed(const plan::GemmEstimate& taken, std::vector<plan::GemmEstimate> ranking,
+                                       std::size_t most) {
+  std::erase_if(ranking, [&](const plan::GemmEstimate& other) {  // one that names its band may equal one that does not
+    GemmPlan plan = other.plan;
+    plan.band = taken.plan.band;
+    return plan == taken.plan && other.schedule.work.tiles.band == taken.schedule.work.tiles.band;
+  });
+  ranking.insert(ranking.begin(), taken);
+  ranking.resize(std::min(ranking.size(), most));
+  return ranking;
+}
+
+}  // namespace
+
+int plan_gemm(const PlanGemmCommand& command) {
+  bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
+  shape.batch = command.batch;
+  DeviceInfo chip = chip_of(command.chip);
+  if (command.multiprocessors > 0) chip.multiprocessors = command.multiprocessors;
+  const plan::ChipRates rates = plan::rates_of(chip);
+  const Device like = Device::open(rates.instruction == TensorInstruction::wgmma ? "virtual:sm_90a" : "virtual:sm_80");
+  const GemmKind kind = kind_of(like, shape, major_from(command.a_major), major_from(command.b_major));
+  if (shape.empty()) {
+    if (command.json)
+      say_json(nlohmann::json::array());
+    else
+      say(fmt::format("{}: {}\n", text_of(shape), nothing_to_do));
+    return success;
+  }
+  const plan::GemmShape sizes{shape.m, shape.n, shape.k, shape.batch};
+  const auto taken = plan::choose(kind, sizes, rates, command.chip);
+  if (!taken)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("no plan serves {}: it is more than {} tiles", text_of(shape), plan::most_tiles));
+  const auto rows = listed(plan::estimate(taken->plan, sizes, rates), plan::rank(kind, sizes, rates),
+                           static_cast<std::size_t>(command.show));
+  if (command.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& e : rows)
+      list.push_back({{"plan", plan::text_of(e.plan)},
+                      {"taken", &e == rows.data()},
+                      {"tuned", taken->tuned && &e == rows.data()},
+                      {"shared_bytes", e.plan.shared_bytes()},
+                      {"registers", e.plan.registers()},
+                      {"tiles", e.schedule.tiles},
+                      {"waves", e.waves},
+                      {"band", e.schedule.work.tiles.band},
+                      {"step_ns", e.step_seconds * 1e9},
+                      {"tile_us", e.tile_seconds * 1e6},
+                      {"share_us", e.share_seconds * 1e6},
+                      {"memory_us", e.memory_seconds * 1e6},
+                      {"us", e.seconds * 1e6}});
+    say_json(list);
+    return success;
+  }
+  const bench::Floor floor = bench::floor_of(shape, rates);
+  say(fmt::format("{}, on {} multiprocessors of {}, operands by {}\n", text_of(shape), rates.multiprocessors,
+                  command.chip, kind.by_tma() ? "the copy engine" : "threads"));
+  say(fmt::format("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n", floor.seconds() * 1e6,
+                  floor.memory * 1e6, floor.tensor * 1e6));
+  say(fmt::format("{:<36} {:>7} {:>9} {:>6} {:>6} {:>5} {:>7} {:>7} {:>8} {:>9} {:>11}\n", "plan", "shared",
+                  "registers", "tiles", "waves", "band", "ns/step", "us/tile", "us/share", "us/memory", "estimate"));
+  for (const auto& e : rows)
+    say(fmt::format("{:<36} {:>7} {:>9} {:>6} {:>6.2f} {:>5} {:>7.0f} {:>7.1f} {:>8.1f} {:>9.1f} {:>8.1f} us{}\n",
+                    plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.schedule.tiles, e.waves,
+                    e.schedule.work.tiles.band, e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6,
+                    e.memory_seconds * 1e6, e.seconds * 1e6,
+                    &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));
+  say("\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
+  return success;
+}
+
+}  // namespace wm::cli

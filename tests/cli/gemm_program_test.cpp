@@ -1,0 +1,162 @@
+// Products: gemm, plan, bench and tune, and what they refuse.
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "cli/program.hpp"
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST_F(Program, AProductIsCheckedAndItsPlanAndPathAreTold) {
+  const std::string device = " --device virtual:sm_90a:sms=4";
+  Ended ended = start("gemm 72x40x96 --plan '64x32 s4 g1 b2'" + device);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("72 x 40 x 96, bf16, on virtual"),
+                               HasSubstr("plan        64x32 s4 c1x1 g1 b2, 4 blocks, band 2, by hand"),
+                               HasSubstr("path        copy engine"), HasSubstr("check       right")));
+  ended =
+      start("gemm 72x40x96 --dtype e4m3 --out-dtype f16 --a-major mn --batch 2 --epilogue bias,amax --activation gelu" +
+            device);
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("2 times 72 x 40 x 96, e4m3 to f16"), HasSubstr("threads, transposing"),
+                               HasSubstr("by the model"), HasSubstr("check       right")));
+  const auto json =
+      nlohmann::json::parse(start("gemm 72x40x96 --dtype i8 --expression 'x * x' --out-dtype f32 --json" + device).out);
+  EXPECT_EQ(json["dtype"], "i8");
+  EXPECT_LT(json["error"].get<double>(), 1);
+}
+
+TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
+  for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
+           {"gemm 3x3", "'3x3' is no shape"},
+           {"gemm 3x3x3 --dtype bf17", "bf17"},
+           {"gemm 3x3x3 --a-major n", "'n' is no major-ness; there are k, mn"},
+           {"gemm 3x3x3 --epilogue bias,tanh", "'tanh' is no part of an epilogue"},
+           {"gemm 3x3x3 --activation gelu2", "'gelu2' is no activation; there are none, relu, gelu, gelu-erf, silu"},
+           {"gemm 3x3x3 --activation relu --expression x", "not both"},
+           {"gemm 3x3x3 --plan 128", "'128' is no part of a plan"},
+           {"gemm 3x3x3 --plan 128x250 --device virtual", "the plan given is impossible"},
+           {"gemm 3x3x3 --dtype i8 --epilogue bias --device virtual", "integer results have no epilogue"},
+           {"gemm 3x3x3 --dtype f64 --device virtual", "gemm refused: a holds f64 and b holds f64; they are both bf16"},
+           {"gemm 3x3x3 --dtype e4m3 --device virtual:sm_80", "which has no 8-bit floats"},
+           {"gemm 2147483648x1x1 --device virtual", "a dimension of 2147483648 is beyond 32-bit coordinates"},
+           {"plan gemm 16777216x16777216x1", "more than 2147483647 tiles"},
+           {"plan gemm 3x3x3 --batch 2147483648", "'2147483648' is no whole number from 1 to 2147483647"},
+           {"bench gemm 3x3x3 --device virtual", "measures a GPU"},
+           {"gemm 100000000x100000000x100 --device virtual",
+            "and the memory of the virtual GPU is that of this machine"},
+           {"plan gemm 3x3x3 --chip foo",
+            "nothing is known of a chip 'foo'; there are 'NVIDIA H200', 'virtual sm_80', "},
+           {"plan gemm 3x3x3 --dtype e4m3 --chip 'virtual sm_80'", "which has no 8-bit floats"},
+           {"tune gemm 3x3x3 --device virtual", "tuned by measuring a GPU"}}) {
+    const Ended ended = start(arguments);
+    EXPECT_EQ(ended.status, 2) << arguments;
+    EXPECT_THAT(ended.err, HasSubstr(why)) << arguments;
+    EXPECT_LE(std::count(ended.err.begin(), ended.err.end(), '\n'), 2) << "no compiler's report: " << ended.err;
+  }
+}
+
+TEST_F(Program, AProductWithoutElementsIsNothingToDo) {
+  for (const std::string command : {"gemm 0x64x64 --device virtual", "gemm 64x0x64 --device virtual",
+                                    "plan gemm 0x64x64", "plan gemm 64x0x64 --dtype e4m3"}) {
+    const Ended ended = start(command);
+    EXPECT_EQ(ended.status, 0) << command << ended.err;
+    EXPECT_THAT(ended.out, AllOf(HasSubstr("nothing to do: D has no elements"), Not(HasSubstr("plan")),
+                                 Not(HasSubstr("copy engine")), Not(HasSubstr("right"))));
+  }
+  const auto json = nlohmann::json::parse(start("gemm 0x64x64 --device virtual --json").out);
+  EXPECT_EQ(json["blocks"], 0);
+  EXPECT_FALSE(json.contains("plan"));
+  EXPECT_EQ(nlohmann::json::parse(start("plan gemm 0x64x64 --json").out).size(), 0u);
+  EXPECT_EQ(start("plan gemm 0x64x64 --dtype f64").status, 2);
+  EXPECT_THAT(start("gemm 64x64x0 --device virtual:sm_90a:sms=4").out, HasSubstr("right"));  // D is all zeros
+}
+
+TEST_F(Program, TheRankingBeginsWithWhatIsTakenAndNamesNoPlanTwice) {
+  const std::string measured = "plan gemm 64x28672x4096 --show 5", modelled = measured + " --chip 'virtual sm_90a'";
+  const std::string out = start(measured).out;
+  EXPECT_TRUE(std::regex_search(out, std::regex("at best ([0-9.]+) us: \\1 us of device memory"))) << out;
+  EXPECT_TRUE(std::regex_search(out, std::regex("estimate\n.*taken: measured before\n"))) << out;
+  EXPECT_TRUE(std::regex_search(start(modelled).out, std::regex("estimate\n.*taken: by the model\n")));
+  for (const std::string& command : {measured, modelled}) {
+    const auto rows = nlohmann::json::parse(start(command + " --json").out);
+    EXPECT_EQ(rows.size(), 5u);
+    std::set<std::string> plans;
+    for (const auto& row : rows) {
+      EXPECT_TRUE(plans.insert(row["plan"]).second) << row;
+      EXPECT_EQ(row["taken"], plans.size() == 1) << row;
+      EXPECT_EQ(row["tuned"], plans.size() == 1 && command == measured) << row;
+    }
+  }
+}
+
+TEST_F(Program, TheUsersTableOfPlansComesBeforeTheModel) {
+  const std::string entry = " | bf16 bf16 bf16 | k k | 64x4096x7168 | 128x48 s4 c1x1 exchange split | 12.5 us\n";
+  folder_.write("plans.txt", "NVIDIA H200" + entry + "no entry\nvirtual sm_90a" + entry);
+  Ended ended = start("plan gemm 64x4096x7168 --show 2");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_THAT(ended.out, testing::ContainsRegex("128x48 s4 c1x1 split exchange .*taken: measured before"));
+  EXPECT_THAT(ended.err, HasSubstr("plans.txt:2: an entry has 6 parts"));
+  EXPECT_TRUE(nlohmann::json::parse(start("plan gemm 40x4096x7168 --json").out)[0]["tuned"]);  // near enough
+  EXPECT_FALSE(nlohmann::json::parse(start("plan gemm 40x4096x7168 --chip 'virtual sm_80' --json").out)[0]["tuned"]);
+  EXPECT_FALSE(nlohmann::json::parse(start("plan gemm 64x4096x7168 --dtype f16 --json").out)[0]["tuned"]);
+
+  folder_.write("plans.txt", "virtual sm_90a | bf16 bf16 bf16 | k k | 72x40x96 | 64x32 s4 c1x1 g1 b2 | 5 us\n");
+  ended = start("gemm 72x40x96 --device virtual:sm_90a:sms=4");
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("plan        64x32 s4 c1x1 g1 b2, 4 blocks, band 2, measured before"));
+}
+
+TEST_F(Program, WhatCannotBeMeasuredOrKeptIsSaidBeforeAnythingRuns) {
+  const std::string missing = (folder_ / "none/file").string(), file = folder_.write("file", "as it was").string();
+  for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
+           {"tune gemm 3x3x3 --plan 128x64q", "'128x64q' is no part of a plan"},
+           {"tune gemm 3x3x3 --without 128x64q", "'128x64q' is no part of a plan"},
+           {"tune gemm 3x3x3 --dtype bf16,f64", "a holds f64"},
+           {"tune gemm 3x3x3 0x3x3", "0 x 3 x 3, bf16: nothing to measure"},
+           {"tune gemm 3x3x3 --out /proc/none/plans.txt", "cannot make the folder of /proc/none/plans.txt"},
+           {"tune gemm 3x3x3 --out /proc/plans.txt", "cannot create a file beside /proc/plans.txt"},
+           {"bench gemm 3x3x3 --plan 128x64q", "'128x64q' is no part of a plan"},
+           {"bench gemm 3x3x3 --plan '64x64 s99'", "the plan '64x64 s99' is impossible for 3 x 3 x 3, bf16"},
+           {"bench gemm 3x3x3 --plan '128x256 s4 c1x1x4'", "send to the first leave too little shared memory"},
+           {"bench gemm 3x3x3 --json " + file + " --svg " + file, "two tables would go to " + file},
+           {"bench gemm 3x3x3 --dtype bf16,bf17", "bf17"},
+           {"bench gemm 3x3x3 --json " + missing, "cannot create a file beside " + missing},
+           {"bench gemm 3x3x3 --svg " + missing, "cannot create a file beside " + missing},
+           {"bench gemm 3x3x3 --markdown " + missing, "cannot create a file beside " + missing},
+           {"bench gemm 3x3x3 --json " + file, "measures a GPU"}}) {
+    const Ended ended = start(arguments + " --device virtual");
+    EXPECT_EQ(ended.status, 2) << arguments;
+    EXPECT_THAT(ended.err, AllOf(StartsWith("warpmill: "), HasSubstr(why))) << arguments;
+  }
+  EXPECT_EQ(wm::cases::read_text(file), "as it was");
+}
+
+TEST_F(Program, TuningDoesNotTouchATableItCannotRead) {
+  const std::string text = "no entry\n";
+  const auto file = folder_.write("plans.txt", text);
+  const Ended ended = start("tune gemm 64x64x64 --device virtual");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("plans.txt:1:"), HasSubstr("mend it first")));
+  EXPECT_EQ(wm::cases::read_text(file), text);
+}
+
+TEST_F(Program, TheRankingIsTheChips) {
+  EXPECT_THAT(start("plan gemm 512x512x512").out,
+              AllOf(HasSubstr("on 132 multiprocessors of NVIDIA H200"), Not(HasSubstr(" mma"))));
+  EXPECT_THAT(start("plan gemm 512x512x512 --chip 'virtual sm_80'").out,
+              AllOf(HasSubstr("on 108 multiprocessors of virtual sm_80"), HasSubstr(" mma")));
+  EXPECT_THAT(start("plan gemm 512x512x512 --multiprocessors 16").out, HasSubstr("on 16 multiprocessors"));
+  folder_.write("plans.txt", "My Chip | bf16 bf16 bf16 | k k | 64x64x64 | 64x32 s4 mma | 5 us\n");
+  EXPECT_THAT(start("plan gemm 512x512x512 --chip 'My Chip'").out, HasSubstr(" mma"));
+}
+
+TEST_F(Program, TuningLeavesNoFolderWhereItCannotRun) {
+  const Ended ended = start("tune gemm 3x3x3 --device virtual --out " + (folder_ / "new/deeper/plans.txt").string());
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("tuned by measuring a GPU"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+}
