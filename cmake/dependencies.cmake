@@ -24,6 +24,10 @@ if(NOT WARPMILL_CUDA_INCLUDE)
   message(FATAL_ERROR "cuda.h of CUDA 13 was not found in ${cuda_folders}. Run scripts/setup (make does), or set CUDA_HOME to a CUDA 13 toolkit.")
 endif()
 
+# For code that waits for other code, tests and the program's front: optimising it costs more time than it saves.
+add_library(warpmill_light INTERFACE)
+target_compile_options(warpmill_light INTERFACE $<$<CONFIG:Release>:-O1>)
+
 # Flags of every target of ours.
 add_library(warpmill_flags INTERFACE)
 target_compile_options(warpmill_flags INTERFACE -Wall -Wextra -Werror=return-type -ffp-contract=off)
