@@ -105,6 +105,18 @@ TEST(Judge, TheSameSeedGivesTheSameReport) {
   EXPECT_EQ(text_of(judge(description, run).report), text_of(judge(description, run).report));
 }
 
+// The one that was left out is named, whichever it is and however many there are.
+TEST(Judge, AWriteIsHeldAgainstEveryReader) {
+  for (const char* name : {"global_race_late_reader", "copies_late_reader"})
+    for (const std::uint32_t reader : {0u, 1u, 31u, 63u, 64u, 69u}) {
+      cases::Case description = case_of(corpus_folder, name, /*repaired=*/false);
+      description.defines["LEFT_OUT"] = std::to_string(reader);
+      const CheckReport report = judge(description, {Mode::friendly, 0}).report;
+      ASSERT_EQ(report.findings.size(), 1u) << name << ", " << reader << ":\n" << text_of(report);
+      EXPECT_EQ(report.findings[0].places.at(1).block.x, reader) << name << ":\n" << text_of(report);
+    }
+}
+
 TEST(Judge, EveryPlantedFindingIsOnItsList) {
   const auto& names = cases::checked_findings();
   for (const Planted& bug : planted_bugs())

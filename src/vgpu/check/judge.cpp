@@ -141,7 +141,7 @@ void Judge::exits(const Warp& warp, u32 lanes) {
       finding.help = "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access";
     });
   };
-  for (const auto& [visitor, visit] : block.visitors)
+  for (const Stamp& visit : block.visitors)
     if (!block.exits.covers_any(visit.warp, visit.lanes, visit.time, Known::control)) visited(visit);
   for (const u32 copy : block.arriving) {
     const AsyncWork& work = async_[copy];
@@ -196,27 +196,7 @@ CheckReport Judge::take_report() {
       finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
     });
   }
-  for (const auto* advices : {&conflicts_, &scattered_}) {
-    const bool banks = advices == &conflicts_;
-    for (const auto& [site, advice] : *advices) {
-      if (advice.actual < 2 * advice.ideal) continue;
-      Finding finding;
-      finding.name = banks ? "bank-conflicts" : "uncoalesced";
-      finding.severity = Severity::advice;
-      finding.message =
-          banks ? fmt::format("shared memory answers in {} turns where {} would do, {} accesses of warps together",
-                              advice.actual, advice.ideal, advice.executed)
-                : fmt::format(
-                      "global memory moves {} sectors of 32 bytes where {} would do, {} accesses of warps "
-                      "together",
-                      advice.actual, advice.ideal, advice.executed);
-      finding.help = banks ? "pad the rows, or swizzle them, so that lanes meet different banks"
-                           : "let neighbouring lanes touch neighbouring addresses";
-      finding.places = {sites_.place(site)};
-      finding.count = advice.executed;
-      findings_.add(std::move(finding));
-    }
-  }
+  report_advice();
   CheckReport report;
   report.findings = findings_.take();
   report.executed = executed_;

@@ -155,8 +155,8 @@ class Judge final : public Observer {
     };
     std::map<u32, Products> products;
     Clock exits;
-    std::unordered_map<u32, Stamp> visitors;  // accesses from other blocks, the last one of each warp
-    std::vector<u32> arriving;                // copies that other blocks sent into this one
+    LastOfEach visitors;        // accesses from other blocks
+    std::vector<u32> arriving;  // copies that other blocks sent into this one
   };
 
   // A copy, or a wgmma of a warpgroup.
@@ -207,7 +207,7 @@ class Judge final : public Observer {
   u32 site_of(const Warp& warp, const Op& op) const;
   u64 new_line() { return lines_ += 2; }
 
-  // judge_memory.cpp
+  // judge_memory.cpp, judge_races.cpp
   void check_range(Actor& actor, u64 address, u64 bytes);
   void check_footprint(Actor& actor, const Footprint& footprint);
   void check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes);
@@ -218,6 +218,7 @@ class Judge final : public Observer {
   bool ordered(const Actor& actor, const Stamp& before, Known way) const;
   bool async_ordered(const Actor& actor, u32 work, Known way) const;
   bool async_reads_ordered(const Actor& actor, u32 work) const;
+  bool outlasts(const Actor& actor, const Stamp& earlier) const;
   bool overwrote_unread(const Actor& actor, const Stamp& write) const;
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
@@ -233,7 +234,10 @@ class Judge final : public Observer {
   void doubt_read(const Stamp& reader, const Stamp& atomic, u64 address, u64 bytes);
   void settle_reads(const Stamp& compare, u64 address, u64 bytes);
   void report_doubtful_reads();
+
+  // judge_advice.cpp
   void advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
+  void report_advice();
 
   // judge_barriers.cpp
   Mbarrier* find_mbarrier(const Cluster& cluster, u64 address);

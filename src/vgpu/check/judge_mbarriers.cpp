@@ -65,9 +65,8 @@ void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUs
   if (barrier.valid) {
     WarpState& state = state_of(warp);
     Actor actor{warp, state.clock.of_lane(lane), me};
-    const auto in_use = [&](const auto& user) { return !ordered(actor, user.second, Known::reads); };
-    const auto user = std::find_if(barrier.users.begin(), barrier.users.end(), in_use);
-    if (user != barrier.users.end()) reinitialised(me, address, user->second);
+    for (const auto& [who, last] : barrier.users)
+      if (!ordered(actor, last, Known::reads)) reinitialised(me, address, last);
   }
   const bool again = barrier.valid;
   barrier = {};
