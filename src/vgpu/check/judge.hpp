@@ -215,6 +215,7 @@ class Judge final : public Observer {
   void check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes);
   void check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes);
   void check_written(const Actor& actor, u64 address, u64 bytes);
+  const std::byte* bytes_at(const Actor& actor, u64 address, u64 bytes) const;
   bool ordered(const Actor& actor, const Stamp& before, Known way) const;
   bool async_ordered(const Actor& actor, u32 work, Known way) const;
   bool async_reads_ordered(const Actor& actor, u32 work) const;

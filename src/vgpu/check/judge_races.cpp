@@ -116,6 +116,18 @@ void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
     unwritten_reads_.try_emplace(actor.stamp.site, actor.stamp, address, bytes);
 }
 
+// What memory holds there; null where there is none, or no longer: the machine will say so.
+const std::byte* Judge::bytes_at(const Actor& actor, u64 address, u64 bytes) const {
+  if (!actor.shared) {
+    const Region region = run_.memory.find(address);
+    return region.holds(address, bytes) ? region.host + (address - region.address) : nullptr;
+  }
+  const u64 rank = (address - shared_window) >> shared_rank_shift, offset = address & shared_offset_mask;
+  const auto& blocks = actor.warp.cluster().blocks;
+  if (rank >= blocks.size() || offset + bytes > blocks[rank]->shared.size()) return nullptr;
+  return blocks[rank]->shared.data() + offset;
+}
+
 void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes) {
   const Stamp& me = actor.stamp;
   if (write.async != 0 ? write.async == actor.after : write.together(me)) return;
@@ -135,11 +147,8 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
   }
   if (sites_.at(write.site).atomic && is_plain_read(actor)) return doubt_read(me, write, address, bytes);
   const bool plain_pair = actor.writes && !actor.reads && me.async == 0 && write.async == 0;
-  if (!plain_pair || bytes > sizeof(DoubtfulWrite::old)) return race(actor, write, true, true, address, bytes);
-  const std::byte* at = actor.shared
-                            ? actor.warp.cluster().blocks[locate(address).address >> shared_rank_shift]->shared.data() +
-                                  (address & shared_offset_mask)
-                            : run_.memory.at(address, bytes, "the judge");
+  const std::byte* const at = plain_pair ? bytes_at(actor, address, bytes) : nullptr;
+  if (at == nullptr || bytes > sizeof(DoubtfulWrite::old)) return race(actor, write, true, true, address, bytes);
   DoubtfulWrite doubtful{write, me, address, at, {}, static_cast<u32>(bytes)};
   std::memcpy(doubtful.old.data(), at, bytes);
   doubtful_.push_back(doubtful);

@@ -82,7 +82,7 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
 }
 
 namespace {
-// Under the judge's eyes: what ends the run is one more finding.
+// Under the judge's eyes: whatever ends a run that has begun is one more finding, and those before it are kept.
 void run_judged(Run& run, RunReport& report) {
   run.options.deterministic = true;
   check::Judge judge(run);
@@ -93,7 +93,9 @@ void run_judged(Run& run, RunReport& report) {
   } catch (const Fault& fault) {
     judge.faulted(fault);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::execution) throw;
+    if (error.code() == ErrorCode::launch) throw;
+    judge.faulted(Fault(error.what(), fault::other, error.what()));
+  } catch (const std::exception& error) {
     judge.faulted(Fault(error.what(), fault::other, error.what()));
   }
   run.observer = nullptr;
