@@ -54,9 +54,7 @@ Stamp Judge::stamp(const Warp& warp, u32 lanes, u32 site) {
 
 FindingPlace Judge::place(const Stamp& stamp, std::string what) const {
   FindingPlace place = sites_.place(stamp.site);
-  const u32 block = stamp.warp / warps_per_block_;
-  const Dim3& grid = run_.shape.grid;
-  place.block = {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
+  place.block = id_of(stamp.warp / warps_per_block_);
   place.warp = stamp.warp % warps_per_block_;
   if (const auto role = roles_.find(stamp.warp); role != roles_.end()) place.role = role->second;
   place.what = std::move(what);
@@ -87,7 +85,11 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
 
 void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
   if (!doubtful_.empty()) settle_writes();
-  for (const Learnt& learnt : learnt_) state_of(warp).clock.learn(learnt.lanes, learnt.clock);
+  for (const Learnt& learnt : learnt_)
+    state_of(warp).clock.change(learnt.lanes, [&](LaneClass& c) {
+      c.clock.join(learnt.clock);
+      c.pending.join(learnt.pending);
+    });
   learnt_.clear();
   const u32 number = running_;
   const Site& site = sites_.at(number);

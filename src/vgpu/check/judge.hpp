@@ -62,7 +62,8 @@ class Judge final : public Observer {
   // What has met at a barrier in one of its last generations.
   struct Meeting {
     u64 generation = ~u64{0};
-    Clock clock, pending;
+    Clock clock;
+    Pending pending;
   };
   using Meetings = std::array<Meeting, 4>;
   static Meeting& meeting(Meetings& meetings, u64 generation);
@@ -79,7 +80,8 @@ class Judge final : public Observer {
     WarpClock clock;
     Meeting warp_meeting;  // bar.warp.sync that is being gathered
     u32 gathered = 0;
-    Clock gathered_clock, gathered_pending;  // of the last that was complete
+    Clock gathered_clock;  // of the last that was complete
+    Pending gathered_pending;
     std::array<u64, lanes_per_warp> barrier_generation{}, cluster_generation{};
     std::array<GroupLine, lanes_per_warp> copies, bulk;
     struct {
@@ -114,18 +116,20 @@ class Judge final : public Observer {
 
   struct Mbarrier {
     u64 address = 0;  // in shared memory, with the block's rank
-    u64 id = 0;       // its line of completed phases
+    u64 id = 0;  // its line of completed phases, for copies; behind it those for messages of its block and of peers
     Stamp init;
     bool valid = false, again = false;  // again: it was valid when it was initialised
     u32 expected = 0, pending = 0;
     i64 bytes = 0;
-    u32 phase = 0;                               // number of the one that goes on
-    Clock arriving;                              // of this phase and all before
-    Clock done;                                  // of all phases that are over
-    std::map<std::pair<u32, u32>, Stamp> users;  // the last use of each warp's lanes
-    std::vector<Stamp> waits;                    // for the phase that ended last
-    Stamp expectation;                           // the last announcement of bytes
-    Stamp copy;                                  // the last copy that brought some
+    u32 phase = 0;                                      // number of the one that goes on
+    Clock arriving;                                     // of this phase and all before
+    Clock done;                                         // of all phases that are over
+    Clock peers_arriving, peers_done;                   // what is learnt beside that by who waits at cluster scope
+    bool own_messages = false, peers_messages = false;  // st.async has brought bytes
+    std::map<std::pair<u32, u32>, Stamp> users;         // the last use of each warp's lanes
+    std::vector<Stamp> waits;                           // for the phase that ended last
+    Stamp expectation;                                  // the last announcement of bytes
+    Stamp copy;                                         // the last copy that brought some
     Stamp last_arrival;
     std::map<u32, Stamp> arrivals;  // the last one of each warp
     Stamp missed_end;               // what ended a phase when nobody had seen the end of the one before
@@ -137,6 +141,7 @@ class Judge final : public Observer {
     u64 barrier = 0;
     u32 lanes = 0;
     Clock clock;
+    Pending pending;
   };
 
   struct BlockState {
@@ -170,8 +175,9 @@ class Judge final : public Observer {
     Clock clock;     // of the issue, while it is under way
     u32 unread = 0;  // asynchronous work whose result this overwrote before anybody had read it
     bool matrix = false;
-    bool signals = false;  // a barrier; else a group
-    bool generic = false;  // its writes are those of ordinary instructions: cp.async
+    bool signals = false;    // a barrier; else a group
+    bool generic = false;    // its writes are those of ordinary instructions: cp.async, st.async
+    bool from_peer = false;  // a message of another block's thread
   };
 
   // An accessor's view while cells are checked.
@@ -191,6 +197,10 @@ class Judge final : public Observer {
     const Dim3& grid = run_.shape.grid;
     return (block.id.z * grid.y + block.id.y) * grid.x + block.id.x;
   }
+  Dim3 id_of(u32 block) const {
+    const Dim3& grid = run_.shape.grid;
+    return {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
+  }
   BlockState& state_of(const Block& block) { return *blocks_[number_of(block)]; }
   WarpState& state_of(const Warp& warp) { return state_of(warp.block()).warps[warp.index()]; }
   Meetings& cluster_meetings(const Cluster& cluster) { return state_of(*cluster.blocks[0]).cluster_meetings; }
@@ -205,7 +215,7 @@ class Judge final : public Observer {
   }
   Stamp stamp(const Warp& warp, u32 lanes, u32 site);
   u32 site_of(const Warp& warp, const Op& op) const;
-  u64 new_line() { return lines_ += 2; }
+  u64 new_line() { return lines_ += 4; }  // and three behind it
 
   // judge_memory.cpp, judge_races.cpp
   void check_range(Actor& actor, u64 address, u64 bytes);
@@ -222,6 +232,7 @@ class Judge final : public Observer {
   bool outlasts(const Actor& actor, const Stamp& earlier) const;
   bool overwrote_unread(const Actor& actor, const Stamp& write) const;
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
+  Scope distance(u32 warp, u32 other) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
   Shadow* shadow_of(const Actor& actor, u64 address);
   void pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 address, u32 lane);
@@ -245,9 +256,9 @@ class Judge final : public Observer {
   void check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use, bool by_copy);
   void reinitialised(const Stamp& init, u64 address, const Stamp& use);
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
-  void arrive(Mbarrier& barrier, u32 count, const Clock& message, const Stamp& stamp);
+  void arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& stamp);
   void turn(Mbarrier& barrier);
-  void wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, bool relaxed);
+  void wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Site& site);
   void check_bytes_left(const Cluster& cluster);
   std::string describe_wait(const Cluster& cluster, const Warp& warp, const Part& part);
   std::string why_pending(const Cluster& cluster, const Mbarrier& barrier);

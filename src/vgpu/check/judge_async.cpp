@@ -32,7 +32,7 @@ void Judge::run_fence(const Warp& warp, const Site& site, u32 lanes) {
   WarpState& state = state_of(warp);
   switch (site.action) {
     case Action::fence: {
-      if (site.acquire) state.clock.change(lanes, [](LaneClass& c) { c.clock.join(std::exchange(c.pending, {})); });
+      if (site.acquire) state.clock.change(lanes, [&](LaneClass& c) { c.pending.take(site.scope, c.clock); });
       if (!site.release) return;
       state.clock.fence(lanes, Known::fenced_block);
       if (site.scope != Scope::block) state.clock.fence(lanes, Known::fenced_cluster);
@@ -59,6 +59,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   work.issue = me;
   work.signals = issue.barrier != 0;
   work.generic = !issue.async_proxy;
+  work.from_peer = work.generic && work.signals && issue.barrier >> shared_rank_shift != warp.block().rank;
   work.bytes = issue.writes.bytes();
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
   if (issue.group != CopyIssue::Group::none) {

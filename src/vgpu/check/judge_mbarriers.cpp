@@ -109,7 +109,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
 
   switch (use.kind) {
     case Kind::invalidate: barrier->valid = false; return;
-    case Kind::wait: return wait(*barrier, use, me, site.relaxed);
+    case Kind::wait: return wait(*barrier, use, me, site);
     case Kind::expect:
       barrier->bytes += use.bytes;
       barrier->expectation = me;
@@ -137,17 +137,26 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   }
   WarpState& state = state_of(warp);
   Clock message = state.clock.release(lanes);
-  const bool remote = &owner != &warp.block();
-  if (site.relaxed)
+  const Scope distance = &owner != &warp.block() ? Scope::cluster : Scope::block;
+  if (site.relaxed) {
+    const Clock fenced = message.fenced(fenced_at(distance));
     message = message.only({Known::control});
-  else if (remote && site.scope == Scope::block)
+    if (distance <= site.scope) message.join(fenced);
+  } else if (distance > site.scope) {
     message = message.only({Known::reads, Known::control});
+  }
   if (use.drop) barrier->expected -= std::min(use.count, barrier->expected);
-  arrive(*barrier, use.count, message, me);
+  arrive(*barrier, use.count, message, distance, me);
 }
 
-void Judge::arrive(Mbarrier& barrier, u32 count, const Clock& message, const Stamp& me) {
-  barrier.arriving.join(message);
+// What another block's thread has written is for those who wait at cluster scope; that it has read, for all.
+void Judge::arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& me) {
+  if (distance == Scope::block) {
+    barrier.arriving.join(message);
+  } else {
+    barrier.arriving.join(message.only({Known::reads, Known::control}));
+    barrier.peers_arriving.join(message);
+  }
   barrier.last_arrival = barrier.arrivals[me.warp] = me;
   barrier.pending -= std::min(count, barrier.pending);
   turn(barrier);
@@ -191,12 +200,18 @@ void Judge::turn(Mbarrier& barrier) {
   barrier.waits.clear();
   ++barrier.phase;
   barrier.pending = barrier.expected;
+  // Copies are done for every proxy; messages as the stores that they are.
+  barrier.arriving.learn(async_line(barrier.id), in_every_way(barrier.phase));
+  if (barrier.own_messages) barrier.arriving.learn(async_line(barrier.id + 1), plainly(barrier.phase));
+  if (barrier.peers_messages) {
+    barrier.arriving.learn(async_line(barrier.id + 2), only_as(Known::control, barrier.phase));
+    barrier.peers_arriving.learn(async_line(barrier.id + 2), plainly(barrier.phase));
+  }
   barrier.done = barrier.arriving;
-  barrier.done.learn(async_line(barrier.id), in_every_way(barrier.phase));
-  barrier.arriving = barrier.done;
+  barrier.peers_done = barrier.peers_arriving;
 }
 
-void Judge::wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, bool relaxed) {
+void Judge::wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, const Site& site) {
   if (!use.done) {
     // It asks for the parity of the phase that goes on. Were the last two ends seen by nobody, it has missed them.
     if (barrier.missed_end.exists() && findings_.is_new("missed-phase", me.site, barrier.missed_end.site)) {
@@ -217,8 +232,13 @@ void Judge::wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, boo
   else
     same->lanes |= me.lanes;
   barrier.missed_end = {};
-  if (relaxed) return;
-  if (learnt_.empty() || learnt_.back().barrier != barrier.id) learnt_.push_back({barrier.id, 0, barrier.done});
+  if (learnt_.empty() || learnt_.back().barrier != barrier.id) {
+    Learnt& learnt = learnt_.emplace_back();
+    learnt.barrier = barrier.id;
+    (site.relaxed ? learnt.pending.from(Scope::block) : learnt.clock) = barrier.done;
+    const bool reaches = !site.relaxed && site.scope != Scope::block;
+    (reaches ? learnt.clock : learnt.pending.from(Scope::cluster)).join(barrier.peers_done);
+  }
   learnt_.back().lanes |= me.lanes;
 }
 
@@ -242,7 +262,7 @@ u64 Judge::arrival_issued(const Warp& warp, u32 lane, u64 address, bool incremen
 void Judge::arrival_arrives(const Cluster& cluster, u64 address, u64 arrival) {
   Mbarrier* barrier = find_mbarrier(cluster, address);
   if (barrier == nullptr) return;
-  arrive(*barrier, 1, arrivals_[arrival], arrival_stamps_[arrival]);
+  arrive(*barrier, 1, arrivals_[arrival], Scope::block, arrival_stamps_[arrival]);
   arrivals_.erase(arrival);
   arrival_stamps_.erase(arrival);
 }
@@ -258,6 +278,10 @@ void Judge::bytes_arrive(const Cluster& cluster, u64 address, u32 bytes, u64 cop
   // What the copy was ordered after has happened.
   barrier->arriving.join(work.clock);
   work.line = barrier->id;
+  if (work.generic) {
+    work.line += work.from_peer ? 2 : 1;
+    (work.from_peer ? barrier->peers_messages : barrier->own_messages) = true;
+  }
   if (left == 0) {
     barrier->under_way.erase(copy);
     work.clock = {};

@@ -9,14 +9,6 @@
 
 namespace wm::vgpu::check {
 
-namespace {
-Known fenced_at(Scope scope) {
-  return scope == Scope::block     ? Known::fenced_block
-         : scope == Scope::cluster ? Known::fenced_cluster
-                                   : Known::fenced_device;
-}
-}  // namespace
-
 // Whether whoever is ordered after this read is ordered after that earlier one too, so that it need not be kept.
 bool Judge::outlasts(const Actor& actor, const Stamp& earlier) const {
   const Stamp& me = actor.stamp;
@@ -221,7 +213,8 @@ void Judge::pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 
       if (between <= flag.scope && between <= site.scope) {
         const Clock message = flag.clock.fenced(fenced_at(between));
         if (!message.empty())
-          state.clock.change(bit, [&](LaneClass& c) { (site.acquire ? c.clock : c.pending).join(message); });
+          state.clock.change(bit,
+                             [&](LaneClass& c) { (site.acquire ? c.clock : c.pending.from(between)).join(message); });
       }
     }
   }

@@ -39,11 +39,20 @@ bool Judge::overwrote_unread(const Actor& actor, const Stamp& write) const {
   return unread != 0 && async_ordered(actor, unread, Known::data);
 }
 
+Scope Judge::distance(u32 warp, u32 other) const {
+  const u32 block = warp / warps_per_block_, other_block = other / warps_per_block_;
+  if (block == other_block) return Scope::block;
+  const Dim3 a = id_of(block), b = id_of(other_block), &cluster = run_.shape.cluster;
+  const bool together =
+      a.x / cluster.x == b.x / cluster.x && a.y / cluster.y == b.y / cluster.y && a.z / cluster.z == b.z / cluster.z;
+  return together ? Scope::cluster : Scope::device;
+}
+
 // Two atomic (relaxed, volatile) accesses whose scopes reach each other do not race.
 bool Judge::conflict_is_strong(const Stamp& a, const Stamp& b) const {
   if (!a.strong || !b.strong) return false;
-  if (a.warp / warps_per_block_ == b.warp / warps_per_block_) return true;
-  return sites_.at(a.site).scope != Scope::block && sites_.at(b.site).scope != Scope::block;
+  const Scope between = distance(a.warp, b.warp);
+  return between <= sites_.at(a.site).scope && between <= sites_.at(b.site).scope;
 }
 
 void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
@@ -74,8 +83,10 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
       const AsyncWork& copy = too_early ? *earlier : async_[actor.stamp.async];
       finding.message =
           fmt::format("{} memory is read, and nothing says that the copy that writes it has arrived", memory);
-      finding.help = copy.signals
-                         ? "every reading thread waits for the copy's mbarrier, or meets one that has"
+      finding.help =
+          copy.from_peer ? "every reading thread waits for the mbarrier at cluster scope (mbarrier.try_wait.acquire."
+                           "cluster): the message comes from another block"
+          : copy.signals ? "every reading thread waits for the copy's mbarrier, or meets one that has"
                          : "the thread that issued the copy waits for its group, then a barrier tells the others";
     } else if (earlier != nullptr || (async && actor.writes)) {
       const bool overwritten = before_wrote && !actor.writes;  // what this reads is being replaced
@@ -90,6 +101,12 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                          ? "the thread that issued the copy waits for its group (wait_group.read is enough for its "
                            "source), then a barrier tells the others"
                          : "the copy is issued after all readers have said that they are done";
+    } else if (before_wrote && actor.knows.pending.covers(before.warp, before.lanes, before.time, Known::data)) {
+      finding.message =
+          fmt::format("two accesses to {} memory are not ordered: nothing acquires what orders them", memory);
+      finding.help = distance(actor.stamp.warp, before.warp) == Scope::cluster
+                         ? "wait at cluster scope (mbarrier.try_wait.acquire.cluster), or fence at that scope after it"
+                         : "a fence after the flag is read, of a scope that holds both threads";
     } else {
       finding.message = fmt::format("two accesses to {} memory are not ordered", memory);
       finding.help = actor.shared ? "a barrier between them that both threads take part in"
@@ -134,7 +151,8 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
   if (conflict_is_strong(write, me)) return;
   if (write.async != 0) {
     // Word that its result has been read and may be overwritten is enough for who does not read it.
-    const Known way = async_[write.async].generic ? actor.way() : actor.reads ? Known::data : Known::reads;
+    const bool proxies_differ = async_[write.async].generic && actor.async_proxy;
+    const Known way = proxies_differ ? actor.way() : actor.reads ? Known::data : Known::reads;
     if (async_ordered(actor, write.async, way)) {
       actor.after = write.async;
       return;

@@ -6,12 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/check/clock.hpp"
 #include "vgpu/machine/program.hpp"
 #include "warpmill/check.hpp"
 
 namespace wm::vgpu::check {
-
-enum class Scope : u8 { block, cluster, device };
 
 // What the judge does when an instruction runs.
 enum class Action : u8 {

@@ -102,6 +102,7 @@ u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier, b
   issue.writes.add(to, bytes);
   issue.barrier = barrier;
   issue.atomic = atomic;
+  issue.async_proxy = from != 0;  // st.async and red.async are of the generic proxy
   if (barrier == 0) issue.group = CopyIssue::Group::bulk;
   return observer->copy_issued(warp, lane, issue);
 }
