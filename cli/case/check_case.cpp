@@ -33,6 +33,7 @@ const std::vector<std::string>& checked_findings() {
                                                  "uninitialised-read",
                                                  "misaligned-tile",
                                                  "stale-tensor-map",
+                                                 "misplaced-tensor-map",
                                                  "bank-conflicts",
                                                  "uncoalesced"};
   return names;

@@ -8,6 +8,7 @@
 #include "case/run_case.hpp"
 #include "corpus.hpp"
 #include "schedules.hpp"
+#include "warpmill/error.hpp"
 
 namespace wm::judge {
 namespace {
@@ -115,6 +116,20 @@ TEST(Judge, AWriteIsHeldAgainstEveryReader) {
       ASSERT_EQ(report.findings.size(), 1u) << name << ", " << reader << ":\n" << text_of(report);
       EXPECT_EQ(report.findings[0].places.at(1).block.x, reader) << name << ":\n" << text_of(report);
     }
+}
+
+TEST(Judge, APlainRunEndsAtAMapInLocalMemoryAndSaysWhere) {
+  cases::RunRequest request;
+  request.device = "virtual";
+  try {
+    cases::run_case(case_of(corpus_folder, "tensor_map_in_local_memory", /*repaired=*/false), request);
+    ADD_FAILURE() << "it ran";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::execution);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("the tensor map lies in the thread's local memory"), std::string::npos) << text;
+    EXPECT_NE(text.find("const __grid_constant__"), std::string::npos) << text;
+  }
 }
 
 TEST(Judge, EveryPlantedFindingIsOnItsList) {

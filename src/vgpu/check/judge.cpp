@@ -161,6 +161,9 @@ std::string help_for(const std::string& name) {
       {fault::peer_exited,
        "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access"},
       {fault::partial_warpgroup, "all four warps of an aligned warpgroup execute it, all their lanes"},
+      {fault::misplaced_tensor_map,
+       "copies read maps in the kernel's parameters, in constant and in global memory; by value, a map is copied to "
+       "local memory unless the parameter is `const __grid_constant__`"},
       {fault::no_end, "look for a loop that waits for what never comes; --max-instructions allows more"},
   };
   const auto found = help.find(name);

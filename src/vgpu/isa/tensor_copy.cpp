@@ -158,6 +158,14 @@ class TensorStore final : public AsyncOperation {
 };
 
 Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
+  const AddressSpace space = locate(address).space;
+  if (space == AddressSpace::local || space == AddressSpace::shared_cluster)
+    warp.fault(space == AddressSpace::local
+                   ? "the tensor map lies in the thread's local memory, where copies cannot read "
+                     "it: take it as a parameter that is `const __grid_constant__`"
+                   : "the tensor map lies in shared memory, where copies cannot read it: keep it "
+                     "in the kernel's parameters or in global memory",
+               lane, fault::misplaced_tensor_map);
   const std::byte* bytes = resolve_one(warp, AddressSpace::generic, address, 128, 64, AccessKind::read, lane);
   Fields map;
   try {

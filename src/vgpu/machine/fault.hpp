@@ -23,6 +23,7 @@ inline constexpr const char* barrier_not_initialised = "barrier-not-initialised"
 inline constexpr const char* barrier_overrun = "barrier-overrun";
 inline constexpr const char* barrier_count_mismatch = "barrier-count-mismatch";
 inline constexpr const char* partial_warpgroup = "partial-warpgroup";
+inline constexpr const char* misplaced_tensor_map = "misplaced-tensor-map";
 inline constexpr const char* deadlock = "deadlock";
 inline constexpr const char* no_end = "no-end";
 }  // namespace fault
