@@ -25,7 +25,4 @@ struct CheckResult {
 
 CheckResult check_case(const Case& description, const CheckRequest& request);
 
-// The names of all findings that the judge looks for.
-const std::vector<std::string>& checked_findings();
-
 }  // namespace wm::cases

@@ -11,6 +11,15 @@ namespace wm::vgpu {
 
 enum class Severity { error, advice };
 
+// What the judge looks for, each under a name that does not change.
+struct FindingKind {
+  const char* name;  // "missing-proxy-fence"
+  Severity severity;
+  const char* meaning;  // in one line
+  const char* help;     // what to do; a finding may know better
+};
+std::vector<FindingKind> finding_kinds();
+
 // An instruction that a finding is about, and who executed it.
 struct FindingPlace {
   std::string file;  // of the source where the PTX knows it, else the module
@@ -28,7 +37,7 @@ struct FindingPlace {
 };
 
 struct Finding {
-  std::string name;  // stable: "missing-proxy-fence"
+  std::string name;  // of its kind
   Severity severity = Severity::error;
   std::string message, help;
   std::vector<FindingPlace> places;

@@ -14,11 +14,28 @@ std::string who(const FindingPlace& place) {
   return text;
 }
 
+bool same(const FindingPlace& a, const FindingPlace& b) {
+  return a.file == b.file && a.line == b.line && a.instruction == b.instruction;
+}
+
+// Which of the places came first is this run's matter.
 bool same(const Finding& a, const Finding& b) {
-  if (a.name != b.name || a.places.size() != b.places.size()) return false;
-  for (std::size_t i = 0; i < a.places.size(); ++i)
-    if (a.places[i].file != b.places[i].file || a.places[i].line != b.places[i].line) return false;
-  return true;
+  return a.name == b.name && std::is_permutation(a.places.begin(), a.places.end(), b.places.begin(), b.places.end(),
+                                                 [](const auto& x, const auto& y) { return same(x, y); });
+}
+
+// Adds a finding, or counts it where the same is there already at the same lines.
+void merge(std::vector<Finding>& findings, const Finding& finding) {
+  const auto known = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return same(f, finding); });
+  if (known == findings.end())
+    findings.push_back(finding);
+  else
+    known->count += finding.count;
+}
+
+void errors_first(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
 }
 }  // namespace
 
@@ -38,16 +55,8 @@ bool CheckReport::clean() const {
 }
 
 void CheckReport::join(const CheckReport& other) {
-  for (const Finding& finding : other.findings) {
-    const auto known =
-        std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return same(f, finding); });
-    if (known == findings.end())
-      findings.push_back(finding);
-    else
-      known->count += finding.count;
-  }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  for (const Finding& finding : other.findings) merge(findings, finding);
+  errors_first(findings);
   executed.instructions += other.executed.instructions;
   executed.accesses += other.executed.accesses;
   executed.copies += other.executed.copies;
@@ -58,21 +67,23 @@ void CheckReport::join(const CheckReport& other) {
 
 namespace check {
 
-bool Findings::is_new(const std::string& name, u32 first_site, u32 second_site) {
-  const auto [known, added] = seen_.try_emplace({name, first_site, second_site}, all_.size());
+bool Findings::is_new(Flaw flaw, u32 first_site, u32 second_site) {
+  const auto [known, added] = seen_.try_emplace({flaw, first_site, second_site}, all_.size());
   if (!added) ++all_[known->second].count;
   return added;
 }
 
-bool Findings::has(const std::string& name) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const Finding& finding) { return finding.name == name; });
+bool Findings::has(Flaw flaw) const {
+  return std::any_of(seen_.begin(), seen_.end(), [&](const auto& seen) { return std::get<0>(seen.first) == flaw; });
 }
 
 std::vector<Finding> Findings::take() {
-  std::stable_sort(all_.begin(), all_.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  std::vector<Finding> merged;
+  for (const Finding& finding : all_) merge(merged, finding);
+  errors_first(merged);
+  all_.clear();
   seen_.clear();
-  return std::exchange(all_, {});
+  return merged;
 }
 
 }  // namespace check

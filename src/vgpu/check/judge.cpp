@@ -76,7 +76,7 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   if (multiplies_ && site.first_op && !warp.resumed) check_registers(state_of(warp), warp, number);
   if (site.action == Action::warp_sync && !warp.resumed) gather_warp(warp, op, active);
   if (site.reads_unwritten)
-    report("uninitialised-read", number, 0, [&](Finding& finding) {
+    findings_.report(Flaw::uninitialised_read, number, 0, [&](Finding& finding) {
       finding.message = "a register is read that no instruction writes";
       finding.help = "write it first; registers hold nothing when a kernel starts";
       finding.places = {place(stamp(warp, active, number), "reads it")};
@@ -136,11 +136,10 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   if (warp.block().live_threads > 0) return;
   check_warpgroups(warp.block());
   const auto visited = [&](const Stamp& visit) {
-    report(fault::peer_exited, visit.site, 0, [&](Finding& finding) {
+    findings_.report(Flaw::peer_exited, visit.site, 0, [&](Finding& finding) {
       const Dim3& id = warp.block().id;
       finding.message = "shared memory of another block is used, and nothing keeps that block from exiting first";
       finding.places = {place(visit, fmt::format("uses shared memory of block ({},{},{})", id.x, id.y, id.z))};
-      finding.help = "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access";
     });
   };
   for (const Stamp& visit : block.visitors)
@@ -151,53 +150,30 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   }
 }
 
-namespace {
-// What to do about an error that ended the run.
-std::string help_for(const std::string& name) {
-  static const std::map<std::string, std::string> help = {
-      {fault::out_of_bounds, "compare the index with the size; the last block of a grid often reaches beyond it"},
-      {fault::misaligned, "an access of n bytes needs a multiple of n; copies need 16 bytes, tensor tiles 128"},
-      {fault::use_after_free, "free the memory after its last use, with a barrier between"},
-      {fault::peer_exited,
-       "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access"},
-      {fault::partial_warpgroup, "all four warps of an aligned warpgroup execute it, all their lanes"},
-      {fault::misplaced_tensor_map,
-       "copies read maps in the kernel's parameters, in constant and in global memory; by value, a map is copied to "
-       "local memory unless the parameter is `const __grid_constant__`"},
-      {fault::no_end, "look for a loop that waits for what never comes; --max-instructions allows more"},
-  };
-  const auto found = help.find(name);
-  return found == help.end() ? std::string() : found->second;
-}
-}  // namespace
-
 void Judge::faulted(const Fault& fault) {
   if (findings_.has(fault.finding)) return;
-  Finding finding;
-  finding.name = fault.finding;
-  finding.message = fault.what_happened;
-  finding.help = help_for(fault.finding);
-  if (fault.function != nullptr) {
-    finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
-    finding.places[0].block = fault.block;
-    finding.places[0].warp = fault.warp;
-  } else if (fault.finding == fault::no_end) {
-    Stamp last;
-    last.warp = running_warp_;
-    last.site = running_;
-    finding.places = {place(last, "was running")};
-  }
-  findings_.add(std::move(finding));
+  findings_.report(fault.finding, 0, 0, [&](Finding& finding) {
+    finding.message = fault.what_happened;
+    if (fault.function != nullptr) {
+      finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
+      finding.places[0].block = fault.block;
+      finding.places[0].warp = fault.warp;
+    } else if (fault.finding == Flaw::no_end) {
+      Stamp last;
+      last.warp = running_warp_;
+      last.site = running_;
+      finding.places = {place(last, "was running")};
+    }
+  });
 }
 
 CheckReport Judge::take_report() {
   report_doubtful_reads();
   for (const auto& [site, access] : unwritten_reads_) {
     if (explained_reads_.contains(site)) continue;
-    report("uninitialised-read", site, 0, [&](Finding& finding) {
+    findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
       finding.message =
           fmt::format("{} memory is read that nobody has written", is_shared(access.address) ? "shared" : "global");
-      finding.help = "write it first; memory holds nothing when a kernel starts";
       finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
     });
   }

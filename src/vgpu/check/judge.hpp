@@ -204,15 +204,6 @@ class Judge final : public Observer {
   BlockState& state_of(const Block& block) { return *blocks_[number_of(block)]; }
   WarpState& state_of(const Warp& warp) { return state_of(warp.block()).warps[warp.index()]; }
   Meetings& cluster_meetings(const Cluster& cluster) { return state_of(*cluster.blocks[0]).cluster_meetings; }
-  // Adds a finding unless it is known for these instructions: describe(Finding&) says the rest.
-  template <class Describe>
-  void report(const char* name, u32 first_site, u32 second_site, Describe&& describe) {
-    if (!findings_.is_new(name, first_site, second_site)) return;
-    Finding finding;
-    finding.name = name;
-    describe(finding);
-    findings_.add(std::move(finding));
-  }
   Stamp stamp(const Warp& warp, u32 lanes, u32 site);
   u32 site_of(const Warp& warp, const Op& op) const;
   u64 new_line() { return lines_ += 4; }  // and three behind it

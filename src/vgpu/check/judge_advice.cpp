@@ -44,21 +44,15 @@ void Judge::report_advice() {
     const bool banks = advices == &conflicts_;
     for (const auto& [site, advice] : *advices) {
       if (advice.actual < 2 * advice.ideal) continue;
-      Finding finding;
-      finding.name = banks ? "bank-conflicts" : "uncoalesced";
-      finding.severity = Severity::advice;
-      finding.message =
-          banks ? fmt::format("shared memory answers in {} turns where {} would do, {} accesses of warps together",
-                              advice.actual, advice.ideal, advice.executed)
-                : fmt::format(
-                      "global memory moves {} sectors of 32 bytes where {} would do, {} accesses of warps "
-                      "together",
-                      advice.actual, advice.ideal, advice.executed);
-      finding.help = banks ? "pad the rows, or swizzle them, so that lanes meet different banks"
-                           : "let neighbouring lanes touch neighbouring addresses";
-      finding.places = {sites_.place(site)};
-      finding.count = advice.executed;
-      findings_.add(std::move(finding));
+      findings_.report(banks ? Flaw::bank_conflicts : Flaw::uncoalesced, site, 0, [&](Finding& finding) {
+        finding.message = fmt::format(
+            "{} {} where {} would do, {} accesses of warps together",
+            banks ? "shared memory answers in" : "global memory moves",
+            banks ? fmt::format("{} turns", advice.actual) : fmt::format("{} sectors of 32 bytes", advice.actual),
+            advice.ideal, advice.executed);
+        finding.places = {sites_.place(site)};
+        finding.count = advice.executed;
+      });
     }
   }
 }

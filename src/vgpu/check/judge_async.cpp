@@ -79,17 +79,14 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
       check_init_visible(warp, lane, issue.barrier, *barrier, me, issue.async_proxy);
       barrier->under_way[number] = static_cast<u32>(async_[number].bytes);
     }
-  if (issue.swizzle_pattern != 0 && issue.tile % issue.swizzle_pattern != 0 &&
-      findings_.is_new("misaligned-tile", site, 0)) {
-    Finding finding;
-    finding.name = "misaligned-tile";
-    finding.message = fmt::format("a swizzled tile lies at {:#x}, which is no multiple of its pattern's {} bytes",
-                                  issue.tile & shared_offset_mask, issue.swizzle_pattern);
-    finding.help =
-        fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile", issue.swizzle_pattern);
-    finding.places = {place(me, "copies the tile")};
-    findings_.add(std::move(finding));
-  }
+  if (issue.swizzle_pattern != 0 && issue.tile % issue.swizzle_pattern != 0)
+    findings_.report(Flaw::misaligned_tile, site, 0, [&](Finding& finding) {
+      finding.message = fmt::format("a swizzled tile lies at {:#x}, which is no multiple of its pattern's {} bytes",
+                                    issue.tile & shared_offset_mask, issue.swizzle_pattern);
+      finding.help = fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile",
+                                 issue.swizzle_pattern);
+      finding.places = {place(me, "copies the tile")};
+    });
   if (issue.map != 0) check_map(warp, lane, issue.map, me);
 
   Actor actor{warp, state.clock.of_lane(lane), me};
@@ -112,15 +109,10 @@ void Judge::check_map(const Warp& warp, u32 lane, u64 map, const Stamp& me) {
     const Stamp& write = cell.write;
     if (!write.exists() || write.async != 0) return;
     if (ordered(actor, write, Known::map_acquired)) return;
-    if (!findings_.is_new("stale-tensor-map", me.site, 0)) return;
-    Finding finding;
-    finding.name = "stale-tensor-map";
-    finding.message = "a copy uses a tensor map that this kernel changed, without the fences that make it visible";
-    finding.help =
-        "the writer runs fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy), the copying "
-        "thread fence.proxy.tensormap::generic.acquire on the map";
-    finding.places = {place(me, "copies through the map"), place(write, "changed it")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::stale_tensor_map, me.site, 0, [&](Finding& finding) {
+      finding.message = "a copy uses a tensor map that this kernel changed, without the fences that make it visible";
+      finding.places = {place(me, "copies through the map"), place(write, "changed it")};
+    });
   };
   if (Shadow* const shadow = shadow_of(actor, map)) shadow->for_each(map, 128, false, check);
 }
@@ -156,17 +148,15 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
     // A step along K moves within the pattern's rows; the rows themselves must start where the pattern does.
     if (operand.swizzle_pattern == 0 || operand.base_offset != 0) continue;
     if (operand.address % operand.swizzle_pattern / 128 == 0) continue;
-    if (!findings_.is_new("misaligned-tile", number, 0)) continue;
-    Finding finding;
-    finding.name = "misaligned-tile";
-    finding.message = fmt::format(
-        "a swizzled operand of wgmma lies at {:#x}; its rows do not start at a multiple of the "
-        "pattern's {} bytes",
-        operand.address, operand.swizzle_pattern);
-    finding.help =
-        fmt::format("align the tile to {} bytes, or say its base offset in the descriptor", operand.swizzle_pattern);
-    finding.places = {place(me, "reads the tile")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::misaligned_tile, number, 0, [&](Finding& finding) {
+      finding.message = fmt::format(
+          "a swizzled operand of wgmma lies at {:#x}; its rows do not start at a multiple of the "
+          "pattern's {} bytes",
+          operand.address, operand.swizzle_pattern);
+      finding.help =
+          fmt::format("align the tile to {} bytes, or say its base offset in the descriptor", operand.swizzle_pattern);
+      finding.places = {place(me, "reads the tile")};
+    });
   }
   Actor actor{warp, state.clock.of_lane(0), me};
   actor.stamp.async = work_number;
@@ -191,19 +181,16 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
 }
 
 void Judge::missing_matrix_fence(const WarpState& state, const Stamp& me, u32 dirt) {
-  if (!findings_.is_new("missing-wgmma-fence", me.site, 0)) return;
-  Finding finding;
-  finding.name = "missing-wgmma-fence";
-  finding.message = state.fenced ? "a wgmma uses registers that ordinary instructions wrote after the last wgmma.fence"
-                                 : "a wgmma with no wgmma.fence before it";
-  finding.help = "wgmma.fence.sync.aligned after the registers are written and before the first wgmma that uses them";
-  finding.places = {place(me, "uses them")};
-  if (dirt != 0) {
+  findings_.report(Flaw::missing_wgmma_fence, me.site, 0, [&](Finding& finding) {
+    finding.message = state.fenced
+                          ? "a wgmma uses registers that ordinary instructions wrote after the last wgmma.fence"
+                          : "a wgmma with no wgmma.fence before it";
+    finding.places = {place(me, "uses them")};
+    if (dirt == 0) return;
     Stamp write = me;
     write.site = dirt - 1;
     finding.places.push_back(place(write, "writes one of them"));
-  }
-  findings_.add(std::move(finding));
+  });
 }
 
 // Every instruction of a kernel that multiplies: does it touch what a wgmma holds?
@@ -217,17 +204,14 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
   if (site.action == Action::matrix) return;
   const bool copies = site.instruction->opcode == "mov";
   const auto complain = [&](const WarpState::InFlight& flight, const char* what) {
-    if (!findings_.is_new("register-in-flight", number, flight.site)) return;
-    Finding finding;
-    finding.name = "register-in-flight";
-    finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
-                                 : "a register that a wgmma reads is written before the wait for it";
-    finding.help = "wgmma.wait_group that covers the product comes first";
-    const Stamp me = stamp(warp, warp.started(), number);
-    Stamp product = me;
-    product.site = flight.site;
-    finding.places = {place(me, what), place(product, flight.sum ? "writes it" : "reads it")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::register_in_flight, number, flight.site, [&](Finding& finding) {
+      finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
+                                   : "a register that a wgmma reads is written before the wait for it";
+      const Stamp me = stamp(warp, warp.started(), number);
+      Stamp product = me;
+      product.site = flight.site;
+      finding.places = {place(me, what), place(product, flight.sum ? "writes it" : "reads it")};
+    });
   };
   // The compiler's copies of a value from register to register are no accesses yet: what is in flight stays so.
   WarpState::InFlight moved;
@@ -284,14 +268,11 @@ void Judge::check_warpgroups(const Block& block) {
           last = (state.*what).last;
         }
       }
-      if (most == least || !findings_.is_new(fault::partial_warpgroup, last.site, 0)) continue;
-      Finding finding;
-      finding.name = fault::partial_warpgroup;
-      finding.message = "an instruction of a whole warpgroup is executed by some of its four warps only";
-      finding.help = "all four warps of an aligned warpgroup (the first one's number divisible by four) execute it";
-      finding.places = {place(last, fmt::format("executed {} times by one warp and {} times by another",
-                                                most / lanes_per_warp, least / lanes_per_warp))};
-      findings_.add(std::move(finding));
+      if (most == least) continue;
+      findings_.report(Flaw::partial_warpgroup, last.site, 0, [&](Finding& finding) {
+        finding.places = {place(last, fmt::format("executed {} times by one warp and {} times by another",
+                                                  most / lanes_per_warp, least / lanes_per_warp))};
+      });
     }
   }
 }
@@ -310,13 +291,11 @@ void Judge::set_registers(const Warp& warp, u32 number, u32 lanes) {
     if (s.registers > greediest->registers) greediest = &s;
   }
   const u64 most = static_cast<u64>(run_.chip.registers_per_multiprocessor);
-  if (sum <= most || !findings_.is_new("register-budget", greediest->budgets.last.site, 0)) return;
-  Finding finding;
-  finding.name = "register-budget";
-  finding.message = fmt::format("the warps of a block ask for {} registers together; there are {}", sum, most);
-  finding.help = "the sum over all warps of 32 times what setmaxnreg says stays within 65536";
-  finding.places = {place(greediest->budgets.last, fmt::format("asks for {} a thread", greediest->registers))};
-  findings_.add(std::move(finding));
+  if (sum <= most) return;
+  findings_.report(Flaw::register_budget, greediest->budgets.last.site, 0, [&](Finding& finding) {
+    finding.message = fmt::format("the warps of a block ask for {} registers together; there are {}", sum, most);
+    finding.places = {place(greediest->budgets.last, fmt::format("asks for {} a thread", greediest->registers))};
+  });
 }
 
 }  // namespace wm::vgpu::check

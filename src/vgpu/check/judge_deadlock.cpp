@@ -57,10 +57,6 @@ std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const
 void Judge::stuck(const Cluster& cluster) {
   check_bytes_left(cluster);
   for (const auto& block : cluster.blocks) check_warpgroups(*block);
-  Finding finding;
-  finding.name = fault::deadlock;
-  finding.message = "no warp of a cluster can go on, and nothing is in flight";
-  finding.help = "what each one waits for must be done by a thread that does not itself wait for it";
   std::map<std::tuple<const Block*, u32, std::string>, Stamp> waiting;
   for (const auto& block : cluster.blocks)
     for (const Warp& warp : block->warps)
@@ -68,8 +64,9 @@ void Judge::stuck(const Cluster& cluster) {
         const u32 site = sites_.of(*part.frame.function, part.pc);
         waiting.try_emplace({block.get(), site, describe_wait(cluster, warp, part)}, stamp(warp, part.mask, site));
       }
-  for (const auto& [key, who] : waiting) finding.places.push_back(place(who, std::get<2>(key)));
-  if (findings_.is_new(fault::deadlock, 0, 0)) findings_.add(std::move(finding));
+  findings_.report(Flaw::deadlock, 0, 0, [&](Finding& finding) {
+    for (const auto& [key, who] : waiting) finding.places.push_back(place(who, std::get<2>(key)));
+  });
 }
 
 }  // namespace wm::vgpu::check

@@ -33,30 +33,26 @@ void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier
   if (by_copy ? fenced : data || fenced) return;
   const bool happened = own || knows(Known::control);
   if (!happened && barrier.again) return reinitialised(init, address, use);
-  Finding finding;
-  finding.name = happened ? "barrier-init-not-visible" : fault::barrier_not_initialised;
-  if (!findings_.is_new(finding.name, use.site, init.site)) return;
-  finding.message =
-      !happened ? fmt::format("{} is used, and nothing orders this after its initialisation", names_.mbarrier(address))
-      : by_copy ? fmt::format("a copy signals {}, whose initialisation no fence made visible to copies",
-                              names_.mbarrier(address))
-                : fmt::format("{} is used from another block, and no fence made its initialisation visible there",
-                              names_.mbarrier(address));
-  finding.help = happened ? "the initialising thread runs fence.mbarrier_init.release.cluster before the barrier that "
-                            "lets the others go"
-                          : "a barrier between mbarrier.init and the first use";
-  finding.places = {place(use, "uses it"), place(init, "initialises it")};
-  findings_.add(std::move(finding));
+  const Flaw flaw = happened ? Flaw::barrier_init_not_visible : Flaw::barrier_not_initialised;
+  findings_.report(flaw, use.site, init.site, [&](Finding& finding) {
+    const std::string name = names_.mbarrier(address);
+    finding.message = !happened ? fmt::format("{} is used, and nothing orders this after its initialisation", name)
+                      : by_copy
+                          ? fmt::format("a copy signals {}, whose initialisation no fence made visible to copies", name)
+                          : fmt::format(
+                                "{} is used from another block, and no fence made its initialisation "
+                                "visible there",
+                                name);
+    if (!happened) finding.help = "a barrier between mbarrier.init and the first use";
+    finding.places = {place(use, "uses it"), place(init, "initialises it")};
+  });
 }
 
 void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use) {
-  if (!findings_.is_new("barrier-reinitialised", init.site, use.site)) return;
-  Finding finding;
-  finding.name = "barrier-reinitialised";
-  finding.message = fmt::format("{} is initialised again while a thread may still use it", names_.mbarrier(address));
-  finding.help = "a barrier between the last use and the new initialisation";
-  finding.places = {place(init, "initialises it again"), place(use, "uses it")};
-  findings_.add(std::move(finding));
+  findings_.report(Flaw::barrier_reinitialised, init.site, use.site, [&](Finding& finding) {
+    finding.message = fmt::format("{} is initialised again while a thread may still use it", names_.mbarrier(address));
+    finding.places = {place(init, "initialises it again"), place(use, "uses it")};
+  });
 }
 
 void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& me) {
@@ -91,13 +87,10 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   if (use.kind == Kind::init) return initialise(warp, lane, use.address, use, me);
   Mbarrier* barrier = find_mbarrier(warp.cluster(), use.address);
   if (barrier == nullptr) {
-    if (!findings_.is_new(fault::barrier_not_initialised, number, 0)) return;
-    Finding finding;
-    finding.name = fault::barrier_not_initialised;
-    finding.message = fmt::format("{} is used and has not been initialised", names_.mbarrier(use.address));
-    finding.help = "one thread runs mbarrier.init, then a barrier, before anybody uses it";
-    finding.places = {place(me, "uses it")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::barrier_not_initialised, number, 0, [&](Finding& finding) {
+      finding.message = fmt::format("{} is used and has not been initialised", names_.mbarrier(use.address));
+      finding.places = {place(me, "uses it")};
+    });
     return;
   }
   // Clocks only grow: who was seen to be ordered after the initialisation stays so.
@@ -119,18 +112,15 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
     case Kind::init: return;
   }
   ++executed_.barriers;
-  if (use.count > barrier->pending && findings_.is_new(fault::barrier_overrun, number, 0)) {
-    Finding finding;
-    finding.name = fault::barrier_overrun;
-    finding.message =
-        fmt::format("{} arrival{} at {}, which expects {} in this phase{}", use.count, use.count == 1 ? "" : "s",
-                    names_.mbarrier(use.address), barrier->pending, barrier->bytes != 0 ? " and waits for bytes" : "");
-    finding.help = "initialise it with the number of threads that arrive, or let fewer arrive";
-    finding.places = {place(me, "arrives"),
-                      place(barrier->last_arrival.exists() ? barrier->last_arrival : barrier->init,
-                            barrier->last_arrival.exists() ? "arrived before" : "initialised it")};
-    findings_.add(std::move(finding));
-  }
+  if (use.count > barrier->pending)
+    findings_.report(Flaw::barrier_overrun, number, 0, [&](Finding& finding) {
+      finding.message = fmt::format("{} arrival{} at {}, which expects {} in this phase{}", use.count,
+                                    use.count == 1 ? "" : "s", names_.mbarrier(use.address), barrier->pending,
+                                    barrier->bytes != 0 ? " and waits for bytes" : "");
+      finding.places = {place(me, "arrives"),
+                        place(barrier->last_arrival.exists() ? barrier->last_arrival : barrier->init,
+                              barrier->last_arrival.exists() ? "arrived before" : "initialised it")};
+    });
   if (use.bytes != 0) {
     barrier->bytes += use.bytes;
     barrier->expectation = me;
@@ -167,16 +157,15 @@ void Judge::turn(Mbarrier& barrier) {
   if (barrier.pending != 0 || barrier.bytes != 0) return;
   for (const auto& [copy, left] : barrier.under_way) {
     const AsyncWork& work = async_[copy];
-    if (left == work.bytes || !findings_.is_new("wrong-byte-count", barrier.expectation.site, work.issue.site))
-      continue;
-    Finding finding;
-    finding.name = "wrong-byte-count";
-    finding.message = fmt::format("a phase of {} ends in the middle of a copy: {} of its {} bytes are still to come",
-                                  names_.mbarrier(barrier.address), left, work.bytes);
-    finding.help = "announce as many bytes as the phase's copies bring; a box counts whole, also beyond the tensor";
-    finding.places = {place(barrier.expectation, "announces bytes"),
-                      place(work.issue, fmt::format("brings {} bytes", work.bytes))};
-    findings_.add(std::move(finding));
+    if (left == work.bytes) continue;
+    findings_.report(
+        Flaw::wrong_byte_count, barrier.expectation.site, work.issue.site, [&, left = left](Finding& finding) {
+          finding.message =
+              fmt::format("a phase of {} ends in the middle of a copy: {} of its {} bytes are still to come",
+                          names_.mbarrier(barrier.address), left, work.bytes);
+          finding.places = {place(barrier.expectation, "announces bytes"),
+                            place(work.issue, fmt::format("brings {} bytes", work.bytes))};
+        });
   }
   // Who waited for the phase before must have been seen to do so by somebody who takes part in this one.
   const auto known = [&](const Stamp& wait) {
@@ -185,15 +174,13 @@ void Judge::turn(Mbarrier& barrier) {
   for (const Stamp& seen : barrier.waits) {
     const bool by_a_lane = std::any_of(barrier.waits.begin(), barrier.waits.end(),
                                        [&](const Stamp& wait) { return wait.warp == seen.warp && known(wait); });
-    if (by_a_lane || !findings_.is_new("missed-phase", seen.site, barrier.last_arrival.site)) continue;
-    Finding finding;
-    finding.name = "missed-phase";
-    finding.message = fmt::format("a phase of {} can end, and the next one too, before this waiter looks",
-                                  names_.mbarrier(barrier.address));
-    finding.help = "the thread that completes the next phase first waits for word that this one was seen";
-    finding.places = {place(seen, fmt::format("waits for the end of phase {}", i64{barrier.phase} - 1)),
-                      place(barrier.last_arrival, fmt::format("may end phase {} first", barrier.phase))};
-    findings_.add(std::move(finding));
+    if (by_a_lane) continue;
+    findings_.report(Flaw::missed_phase, seen.site, barrier.last_arrival.site, [&](Finding& finding) {
+      finding.message = fmt::format("a phase of {} can end, and the next one too, before this waiter looks",
+                                    names_.mbarrier(barrier.address));
+      finding.places = {place(seen, fmt::format("waits for the end of phase {}", i64{barrier.phase} - 1)),
+                        place(barrier.last_arrival, fmt::format("may end phase {} first", barrier.phase))};
+    });
   }
   const bool unseen = barrier.waits.empty() && barrier.phase > 0;
   barrier.missed_end = unseen ? barrier.last_arrival : Stamp{};
@@ -214,14 +201,11 @@ void Judge::turn(Mbarrier& barrier) {
 void Judge::wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, const Site& site) {
   if (!use.done) {
     // It asks for the parity of the phase that goes on. Were the last two ends seen by nobody, it has missed them.
-    if (barrier.missed_end.exists() && findings_.is_new("missed-phase", me.site, barrier.missed_end.site)) {
-      Finding finding;
-      finding.name = "missed-phase";
-      finding.message = "this waiter looks when the phase it waits for, and the next one too, are over";
-      finding.help = "the thread that completes the next phase first waits for word that this one was seen";
-      finding.places = {place(me, "waits"), place(barrier.missed_end, "ended the phase after")};
-      findings_.add(std::move(finding));
-    }
+    if (barrier.missed_end.exists())
+      findings_.report(Flaw::missed_phase, me.site, barrier.missed_end.site, [&](Finding& finding) {
+        finding.message = "this waiter looks when the phase it waits for, and the next one too, are over";
+        finding.places = {place(me, "waits"), place(barrier.missed_end, "ended the phase after")};
+      });
     return;
   }
   const auto same = std::find_if(barrier.waits.begin(), barrier.waits.end(), [&](const Stamp& seen) {
@@ -296,17 +280,15 @@ void Judge::check_bytes_left(const Cluster& cluster) {
     for (auto& [offset, barrier] : state_of(*block).mbarriers) {
       if (!barrier.valid || barrier.bytes == 0) continue;
       const Stamp& announced = barrier.expectation.exists() ? barrier.expectation : barrier.init;
-      if (!findings_.is_new("wrong-byte-count", announced.site, barrier.copy.site)) continue;
-      Finding finding;
-      finding.name = "wrong-byte-count";
-      finding.message = barrier.bytes > 0 ? fmt::format("{} was told of {} bytes more than its copies brought",
-                                                        names_.mbarrier(offset), barrier.bytes)
-                                          : fmt::format("copies brought {} {} bytes more than it was told of",
-                                                        names_.mbarrier(offset), -barrier.bytes);
-      finding.help = "announce as many bytes as the phase's copies bring; a box counts whole, also beyond the tensor";
-      finding.places = {place(announced, "announces bytes")};
-      if (barrier.copy.exists()) finding.places.push_back(place(barrier.copy, "brings bytes"));
-      findings_.add(std::move(finding));
+      findings_.report(Flaw::wrong_byte_count, announced.site, barrier.copy.site, [&](Finding& finding) {
+        const std::string name = names_.mbarrier(barrier.address);
+        finding.message =
+            barrier.bytes > 0
+                ? fmt::format("{} was told of {} bytes more than its copies brought", name, barrier.bytes)
+                : fmt::format("copies brought {} {} bytes more than it was told of", name, -barrier.bytes);
+        finding.places = {place(announced, "announces bytes")};
+        if (barrier.copy.exists()) finding.places.push_back(place(barrier.copy, "brings bytes"));
+      });
     }
 }
 

@@ -152,7 +152,7 @@ void Judge::check_local(const Warp& warp, u32 site, AccessKind kind, u64 address
     cell.written = true;
   });
   if (!unwritten || parameter || !warp.function()->entry) return;
-  report("uninitialised-read", site, 0, [&](Finding& finding) {
+  findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
     finding.message = "local memory is read that the thread has not written";
     finding.help = "write it first; a local array holds nothing when a kernel starts";
     finding.places = {place(stamp(warp, 1u << lane, site),

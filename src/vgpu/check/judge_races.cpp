@@ -65,13 +65,13 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   // A read of what a copy brings: in the order of this run, or, where memory held nothing yet, the other way round.
   const bool too_early = earlier != nullptr && before_wrote && !actor.writes && !overwrote_unread(actor, before);
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
-  const char* const name = fence_missing                                   ? "missing-proxy-fence"
-                           : too_early || before_it_was_sent               ? "read-before-arrival"
-                           : earlier != nullptr || (async && actor.writes) ? "overwritten-in-use"
-                           : actor.shared                                  ? "shared-race"
-                                                                           : "global-race";
+  const Flaw flaw = fence_missing                                   ? Flaw::missing_proxy_fence
+                    : too_early || before_it_was_sent               ? Flaw::read_before_arrival
+                    : earlier != nullptr || (async && actor.writes) ? Flaw::overwritten_in_use
+                    : actor.shared                                  ? Flaw::shared_race
+                                                                    : Flaw::global_race;
   if (!before_wrote && !was_written) explained_reads_.insert(before.site);
-  report(name, actor.stamp.site, before.site, [&](Finding& finding) {
+  findings_.report(flaw, actor.stamp.site, before.site, [&](Finding& finding) {
     if (fence_missing) {
       finding.message = fmt::format("{} {} memory that ordinary instructions wrote, with no fence.proxy.async between",
                                     actor.writes ? "a copy overwrites" : "asynchronous work reads", memory);
@@ -83,11 +83,12 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
       const AsyncWork& copy = too_early ? *earlier : async_[actor.stamp.async];
       finding.message =
           fmt::format("{} memory is read, and nothing says that the copy that writes it has arrived", memory);
-      finding.help =
-          copy.from_peer ? "every reading thread waits for the mbarrier at cluster scope (mbarrier.try_wait.acquire."
-                           "cluster): the message comes from another block"
-          : copy.signals ? "every reading thread waits for the copy's mbarrier, or meets one that has"
-                         : "the thread that issued the copy waits for its group, then a barrier tells the others";
+      if (copy.from_peer)
+        finding.help =
+            "every reading thread waits for the mbarrier at cluster scope (mbarrier.try_wait.acquire.cluster): the "
+            "message comes from another block";
+      else if (!copy.signals)
+        finding.help = "the thread that issued the copy waits for its group, then a barrier tells the others";
     } else if (earlier != nullptr || (async && actor.writes)) {
       const bool overwritten = before_wrote && !actor.writes;  // what this reads is being replaced
       finding.message = fmt::format("{} memory is overwritten while {} may still be {} it", memory,
@@ -95,23 +96,18 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                                     : earlier->matrix                 ? "a wgmma"
                                                                       : "a copy",
                                     before_wrote && !overwritten ? "writing" : "reading");
-      finding.help = earlier != nullptr && earlier->matrix
-                         ? "wait with wgmma.wait_group before the memory is given back"
-                     : earlier != nullptr && !earlier->signals
-                         ? "the thread that issued the copy waits for its group (wait_group.read is enough for its "
-                           "source), then a barrier tells the others"
-                         : "the copy is issued after all readers have said that they are done";
+      if (earlier != nullptr && earlier->matrix)
+        finding.help = "wait with wgmma.wait_group before the memory is given back";
+      else if (earlier != nullptr && !earlier->signals)
+        finding.help =
+            "the thread that issued the copy waits for its group (wait_group.read is enough for its source), then a "
+            "barrier tells the others";
     } else if (before_wrote && actor.knows.pending.covers(before.warp, before.lanes, before.time, Known::data)) {
       finding.message =
           fmt::format("two accesses to {} memory are not ordered: nothing acquires what orders them", memory);
       finding.help = distance(actor.stamp.warp, before.warp) == Scope::cluster
                          ? "wait at cluster scope (mbarrier.try_wait.acquire.cluster), or fence at that scope after it"
                          : "a fence after the flag is read, of a scope that holds both threads";
-    } else {
-      finding.message = fmt::format("two accesses to {} memory are not ordered", memory);
-      finding.help = actor.shared ? "a barrier between them that both threads take part in"
-                                  : "a release by the first (or a fence and a flag) that the second acquires, both at "
-                                    "device scope";
     }
     const std::string where = names_.memory(address, bytes);
     const auto words = [&](bool writes, bool goes_on) {
@@ -188,13 +184,13 @@ void Judge::settle_reads(const Stamp& compare, u64 address, u64 bytes) {
 void Judge::report_doubtful_reads() {
   for (const auto& [key, read] : doubtful_reads_) {
     const u64 address = std::get<2>(key);
-    report(is_shared(address) ? "shared-race" : "global-race", read.reader.site, read.atomic.site,
-           [&](Finding& finding) {
-             const std::string where = names_.memory(address, read.bytes);
-             finding.message = "an ordinary read and an atomic operation are not ordered";
-             finding.help = "read with ld.relaxed, or order the two";
-             finding.places = {place(read.reader, "reads " + where), place(read.atomic, "changes " + where)};
-           });
+    findings_.report(is_shared(address) ? Flaw::shared_race : Flaw::global_race, read.reader.site, read.atomic.site,
+                     [&](Finding& finding) {
+                       const std::string where = names_.memory(address, read.bytes);
+                       finding.message = "an ordinary read and an atomic operation are not ordered";
+                       finding.help = "read with ld.relaxed, or order the two";
+                       finding.places = {place(read.reader, "reads " + where), place(read.atomic, "changes " + where)};
+                     });
   }
 }
 
@@ -212,12 +208,13 @@ void Judge::settle_writes() {
   for (const DoubtfulWrite& write : std::exchange(doubtful_, {})) {
     if (std::memcmp(write.old.data(), write.place, write.bytes) == 0) continue;
     const bool shared = is_shared(write.address);
-    report(shared ? "shared-race" : "global-race", write.after.site, write.before.site, [&](Finding& finding) {
-      finding.message = fmt::format("two stores to {} memory are not ordered", shared ? "shared" : "global");
-      finding.help = "a barrier between them, or an atomic operation";
-      finding.places = {place(write.after, "writes " + names_.memory(write.address, write.bytes)),
-                        place(write.before, "wrote " + names_.memory(write.address, write.bytes))};
-    });
+    findings_.report(
+        shared ? Flaw::shared_race : Flaw::global_race, write.after.site, write.before.site, [&](Finding& finding) {
+          finding.message = fmt::format("two stores to {} memory are not ordered", shared ? "shared" : "global");
+          finding.help = "a barrier between them, or an atomic operation";
+          finding.places = {place(write.after, "writes " + names_.memory(write.address, write.bytes)),
+                            place(write.before, "wrote " + names_.memory(write.address, write.bytes))};
+        });
   }
 }
 

@@ -31,9 +31,7 @@ u64 read(const Cluster& cluster, u64 address) {
 
 std::string name(u64 address) { return fmt::format("the mbarrier at {:#x}", address); }
 
-[[noreturn]] void fail(const std::string& what, const char* finding = fault::other) {
-  throw Fault(what, finding, what);
-}
+[[noreturn]] void fail(const std::string& what, Flaw finding = fault::other) { throw Fault(what, finding, what); }
 
 Fields writable(Cluster& cluster, u64 address, std::byte*& place) {
   Block* block = cluster.block_of(address);

@@ -127,7 +127,7 @@ class Warp {
 
   // Ends the run with a message that says which instruction of which thread it was. `lane` may be lanes_per_warp: all.
   // `finding` is the judge's name for it.
-  [[noreturn]] void fault(const std::string& what, u32 lane = lanes_per_warp, const char* finding = fault::other) const;
+  [[noreturn]] void fault(const std::string& what, u32 lane = lanes_per_warp, Flaw finding = fault::other) const;
   std::string describe() const;  // "block (0,0,0) warp 3"
 
   // Of the last device memory found, so that the table is asked rarely.
