@@ -24,6 +24,12 @@ std::vector<std::string> checked_findings() {
   return names;
 }
 
+json as_json(const std::vector<vgpu::FindingPlace::Frame>& frames) {
+  json list = json::array();
+  for (const auto& frame : frames) list.push_back({{"file", frame.file}, {"line", frame.line}});
+  return list;
+}
+
 json as_json(const Finding& finding) {
   json places = json::array();
   for (const auto& place : finding.places) {
@@ -34,9 +40,8 @@ json as_json(const Finding& finding) {
                    {"warp", place.warp},
                    {"role", place.role},
                    {"what", place.what},
-                   {"inlined_at", json::array()}};
-    for (const auto& frame : place.inlined_at)
-      object["inlined_at"].push_back({{"file", frame.file}, {"line", frame.line}});
+                   {"inlined_at", as_json(place.inlined_at)},
+                   {"through", as_json(place.through)}};
     places.push_back(std::move(object));
   }
   return {{"name", finding.name},       {"severity", finding.severity == Severity::error ? "error" : "advice"},

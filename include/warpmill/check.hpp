@@ -22,18 +22,19 @@ std::vector<FindingKind> finding_kinds();
 
 // An instruction that a finding is about, and who executed it.
 struct FindingPlace {
-  std::string file;  // of the source where the PTX knows it, else the module
+  std::string file;  // of the source where the PTX knows it (the author's own line, not the library's), else the module
   std::uint32_t line = 0;
   std::string instruction;  // "cp.async.bulk.global.shared::cta.bulk_group"
   Dim3 block{0, 0, 0};
   std::uint32_t warp = 0;
   std::string role;  // where the kernel names it
   std::string what;  // "reads shared 0x400 to 0x5ff"
-  struct Frame {     // the calls that were inlined, innermost first
+  struct Frame {
     std::string file;
     std::uint32_t line = 0;
   };
-  std::vector<Frame> inlined_at;
+  std::vector<Frame> inlined_at;  // the calls around that line, innermost first
+  std::vector<Frame> through;     // the library's lines between it and the instruction, outermost first
 };
 
 struct Finding {

@@ -131,6 +131,36 @@ TEST(Judge, TheReportOfARunHasEachPairOfLinesOnce) {
   EXPECT_GE(races, 4u) << text_of(report);
 }
 
+TEST(Judge, NamesTheAuthorsOwnLineThenTheLibrarysBelowIt) {
+  const Finding finding =
+      judge(case_of(corpus_folder, "deadlock_ring_releases", /*repaired=*/false), {Mode::friendly, 0})
+          .report.findings.at(0);
+  const vgpu::FindingPlace& use = finding.places.at(0);
+  EXPECT_EQ(use.role, "use");
+  EXPECT_EQ(use.file, "deadlock_ring_releases.cu") << finding.text();
+  ASSERT_GE(use.through.size(), 2u) << finding.text();
+  EXPECT_EQ(use.through.front().file, "warpmill/pipeline/ring.cuh");
+  EXPECT_EQ(use.through.back().file, "warpmill/ptx/mbarrier.cuh");
+  EXPECT_NE(finding.text().find("in warpmill/pipeline/ring.cuh:"), std::string::npos) << finding.text();
+  const vgpu::FindingPlace& load = finding.places.at(1);
+  EXPECT_EQ(load.file, "../ring.cuh") << finding.text();
+  EXPECT_EQ(load.inlined_at.at(0).file, "deadlock_ring_releases.cu") << finding.text();
+}
+
+TEST(Judge, KeepsEveryNameThatTheKernelGives) {
+  const auto text = [](const char* name) {
+    return text_of(judge(case_of(corpus_folder, name, /*repaired=*/false), {Mode::friendly, 0}).report);
+  };
+  const std::string rings = text("deadlock_two_rings");
+  EXPECT_NE(rings.find("the mbarrier `kv.empty`"), std::string::npos) << rings;
+  EXPECT_NE(rings.find("the mbarrier `kv.full`"), std::string::npos) << rings;
+  const std::string named = text("uninitialised_named");
+  for (const char* what : {"shared `tile[1]` bytes 4 to 7", "shared `full[0]` (of 0x480) bytes 4 to 7",
+                           "shared `full[1]` (of 0x490) bytes 0 to 3", "shared `whole` bytes ",
+                           "shared `part` bytes 4 to 7", "shared `fresh` bytes 12 to 15"})
+    EXPECT_NE(named.find(what), std::string::npos) << what << "\n" << named;
+}
+
 TEST(Judge, APlainRunEndsAtAMapInLocalMemoryAndSaysWhere) {
   cases::RunRequest request;
   request.device = "virtual";

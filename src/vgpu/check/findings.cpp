@@ -14,6 +14,19 @@ std::string who(const FindingPlace& place) {
   return text;
 }
 
+// "in warpmill/pipeline/ring.cuh:89, called at gemm.cu:40": what stands around the line. Wrappers of single
+// instructions add nothing to the instruction's name.
+std::string around(const FindingPlace& place) {
+  std::string text;
+  const auto add = [&](const char* how, const FindingPlace::Frame& frame) {
+    text += fmt::format("{}{}{}:{}", text.empty() ? "" : ", ", how, frame.file, frame.line);
+  };
+  for (const FindingPlace::Frame& frame : place.through)
+    if (frame.file.find("warpmill/ptx/") == frame.file.npos) add("in ", frame);
+  for (const FindingPlace::Frame& frame : place.inlined_at) add("called at ", frame);
+  return text;
+}
+
 bool same(const FindingPlace& a, const FindingPlace& b) {
   return a.file == b.file && a.line == b.line && a.instruction == b.instruction;
 }
@@ -43,6 +56,7 @@ std::string Finding::text() const {
   std::string text = fmt::format("{}[{}]: {}\n", severity == Severity::error ? "error" : "advice", name, message);
   for (const FindingPlace& place : places) {
     text += fmt::format("  --> {}:{}   {}   {}\n", place.file, place.line, place.instruction, who(place));
+    if (const std::string chain = around(place); !chain.empty()) text += fmt::format("      {}\n", chain);
     if (!place.what.empty()) text += fmt::format("      {}\n", place.what);
   }
   if (!help.empty()) text += fmt::format("  help: {}\n", help);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "vgpu/isa/names.hpp"
+#include "vgpu/machine/source_lines.hpp"
 
 namespace wm::vgpu::check {
 namespace {
@@ -138,9 +139,6 @@ bool is_arithmetic(const std::string& opcode) {
   return std::find(std::begin(names), std::end(names), opcode) != std::end(names);
 }
 
-// Wrappers of single instructions say nothing about the kernel: the place is where they were called.
-bool is_wrapper(const std::string& file) { return file.find("warpmill/ptx/") != std::string::npos; }
-
 }  // namespace
 
 Sites::Sites(const Program& program) : program_(program) {
@@ -173,19 +171,17 @@ FindingPlace Sites::place(u32 number) const {
   const ptx::Module& module = program_.module();
   FindingPlace place;
   place.instruction = site.instruction->full_name();
-  const ptx::Place* at = &site.instruction->place;
-  if (at->file == 0) {
+  const ptx::Place& at = site.instruction->place;
+  if (at.file == 0) {
     place.file = module.name;
-    place.line = at->ptx_line;
+    place.line = at.ptx_line;
     return place;
   }
-  const auto outer = [&](const ptx::Place& inner) -> const ptx::Place* {
-    return inner.inlined_at < 0 ? nullptr : &module.inline_sites[static_cast<std::size_t>(inner.inlined_at)].at;
-  };
-  while (is_wrapper(module.files[at->file]) && outer(*at) != nullptr) at = outer(*at);
-  place.file = module.files[at->file];
-  place.line = at->line;
-  for (at = outer(*at); at != nullptr; at = outer(*at)) place.inlined_at.push_back({module.files[at->file], at->line});
+  const auto [chain, own] = source_lines(module, at);
+  place.file = chain[own].file;
+  place.line = chain[own].line;
+  for (std::size_t i = own + 1; i < chain.size(); ++i) place.inlined_at.push_back({chain[i].file, chain[i].line});
+  for (std::size_t i = own; i > 0; --i) place.through.push_back({chain[i - 1].file, chain[i - 1].line});
   return place;
 }
 
