@@ -44,9 +44,15 @@ json as_json(const Finding& finding) {
                    {"through", as_json(place.through)}};
     places.push_back(std::move(object));
   }
-  return {{"name", finding.name},       {"severity", finding.severity == Severity::error ? "error" : "advice"},
-          {"message", finding.message}, {"help", finding.help},
-          {"places", places},           {"count", finding.count}};
+  json consequences = json::array();
+  for (const Finding& consequence : finding.consequences) consequences.push_back(as_json(consequence));
+  return {{"name", finding.name},
+          {"severity", finding.severity == Severity::error ? "error" : "advice"},
+          {"message", finding.message},
+          {"help", finding.help},
+          {"places", places},
+          {"count", finding.count},
+          {"consequences", consequences}};
 }
 
 json as_json(const cases::Case& description, const cases::CheckResult& result) {

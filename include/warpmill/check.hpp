@@ -42,8 +42,17 @@ struct Finding {
   Severity severity = Severity::error;
   std::string message, help;
   std::vector<FindingPlace> places;
-  std::uint64_t count = 1;   // how often it was seen, at these lines
-  std::string text() const;  // as printed
+  std::uint64_t count = 1;            // how often it was seen, at these lines
+  std::vector<Finding> consequences;  // what follows from it, and goes when it is mended
+  std::string text() const;           // as printed
+
+  // Whom it concerns: those of its places, and all that use an mbarrier that is misused.
+  struct Party {
+    Dim3 block;
+    std::uint32_t warp = 0;
+    bool operator==(const Party&) const = default;
+  };
+  std::vector<Party> parties;
 };
 
 // What a run executed, all of it under the judge's eyes.
@@ -56,7 +65,7 @@ struct CheckSummary {
 };
 
 struct CheckReport {
-  std::vector<Finding> findings;  // errors first
+  std::vector<Finding> findings;  // errors first; causes, with what follows from them folded in
   CheckSummary executed;
   bool clean() const;                   // no error; advice does not count
   void join(const CheckReport& other);  // of another run of the same kernel

@@ -63,10 +63,14 @@ TEST_P(PlantedBug, IsFoundAtItsLinesWithEverySeed) {
                          [&](const auto& mark) { return names_line(finding, bug.name + ".cu", mark.second); });
     });
     ASSERT_TRUE(found) << bug.name << ", " << run.name() << " found:\n" << text_of(report);
-    for (const Finding& finding : report.findings) {
-      if (finding.severity == Severity::advice) continue;
+    const auto expect = [&](const Finding& finding) {
+      if (finding.severity == Severity::advice) return;
       const bool expected = finding.name == bug.finding || std::count(bug.also.begin(), bug.also.end(), finding.name);
       ASSERT_TRUE(expected) << bug.name << ", " << run.name() << " also found:\n" << finding.text();
+    };
+    for (const Finding& finding : report.findings) {
+      expect(finding);
+      for (const Finding& consequence : finding.consequences) expect(consequence);
     }
   }
 }
@@ -159,6 +163,43 @@ TEST(Judge, KeepsEveryNameThatTheKernelGives) {
                            "shared `full[1]` (of 0x490) bytes 0 to 3", "shared `whole` bytes ",
                            "shared `part` bytes 4 to 7", "shared `fresh` bytes 12 to 15"})
     EXPECT_NE(named.find(what), std::string::npos) << what << "\n" << named;
+}
+
+// However many findings a wrong parity or a wrong count makes, and in whichever schedule: one, with the rest folded in.
+TEST(Judge, PrintsTheCauseAndFoldsWhatFollowsFromIt) {
+  const auto joined = [](const char* name) {
+    CheckReport report;
+    for (const Schedule& run : all_schedules()) {
+      report.join(judge(case_of(causes_folder, name, /*repaired=*/false), run).report);
+      const Judged repaired = judge(case_of(causes_folder, name, /*repaired=*/true), run);
+      EXPECT_TRUE(repaired.report.clean() && repaired.holds) << name << ", " << run.name() << text_of(repaired.report);
+    }
+    return report;
+  };
+  const CheckReport parity = joined("ring_wrong_parity");
+  ASSERT_EQ(parity.findings.size(), 1u) << text_of(parity);
+  const Finding& missed = parity.findings[0];
+  EXPECT_EQ(missed.name, "missed-phase") << text_of(parity);
+  std::set<std::string> names;
+  for (const Finding& consequence : missed.consequences) names.insert(consequence.name);
+  EXPECT_TRUE(names.contains("read-before-arrival") && names.contains("deadlock")) << text_of(parity);
+  EXPECT_NE(missed.text().find(" more that follow from it: "), std::string::npos) << missed.text();
+  EXPECT_NE(missed.text().find("before that: has waited for that phase before"), std::string::npos) << missed.text();
+
+  const CheckReport count = joined("ring_wrong_release_count");
+  ASSERT_EQ(count.findings.size(), 1u) << text_of(count);
+  EXPECT_EQ(count.findings[0].message,
+            "the mbarrier `empty[0]` expects 1 arrival in a phase, and at least 2 threads of 2 warps arrive");
+  EXPECT_EQ(count.findings[0].places.at(1).what, "initialises it with 1");
+  EXPECT_EQ(count.findings[0].places.at(2).role, "use");
+}
+
+TEST(Judge, FoldsNothingThatConcernsOthers) {
+  // Between threads that use no barrier together, and what no barrier prevents.
+  for (const char* name : {"race_missing_sync", "proxy_store", "barrier_init_without_fence", "global_race_flag"}) {
+    const CheckReport report = judge(case_of(corpus_folder, name, /*repaired=*/false), {Mode::random, 1}).report;
+    for (const Finding& finding : report.findings) EXPECT_TRUE(finding.consequences.empty()) << finding.text();
+  }
 }
 
 TEST(Judge, APlainRunEndsAtAMapInLocalMemoryAndSaysWhere) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/check/causes.hpp"
+
 namespace wm::vgpu {
 
 namespace {
@@ -46,6 +48,21 @@ void merge(std::vector<Finding>& findings, const Finding& finding) {
     known->count += finding.count;
 }
 
+// "read-before-arrival at a.cu:44, a.cu:45; deadlock at a.cu:23"
+std::string in_short(const std::vector<Finding>& findings) {
+  std::vector<std::pair<std::string, std::string>> lines;  // of each name
+  for (const Finding& finding : findings) {
+    auto known = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.first == finding.name; });
+    if (known == lines.end()) known = lines.insert(known, {finding.name, ""});
+    if (finding.places.empty()) continue;
+    known->second +=
+        fmt::format("{}{}:{}", known->second.empty() ? " at " : ", ", finding.places[0].file, finding.places[0].line);
+  }
+  std::string text;
+  for (const auto& [name, at] : lines) text += fmt::format("{}{}{}", text.empty() ? "" : "; ", name, at);
+  return text;
+}
+
 void errors_first(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
@@ -60,6 +77,9 @@ std::string Finding::text() const {
     if (!place.what.empty()) text += fmt::format("      {}\n", place.what);
   }
   if (!help.empty()) text += fmt::format("  help: {}\n", help);
+  if (!consequences.empty())
+    text += fmt::format("  and {} more that follow{} from it: {}\n", consequences.size(),
+                        consequences.size() == 1 ? "s" : "", in_short(consequences));
   return text;
 }
 
@@ -69,7 +89,9 @@ bool CheckReport::clean() const {
 }
 
 void CheckReport::join(const CheckReport& other) {
-  for (const Finding& finding : other.findings) merge(findings, finding);
+  std::vector<Finding> all = check::unfold(findings);
+  for (const Finding& finding : check::unfold(other.findings)) merge(all, finding);
+  findings = check::fold(std::move(all));
   errors_first(findings);
   executed.instructions += other.executed.instructions;
   executed.accesses += other.executed.accesses;
@@ -92,8 +114,17 @@ bool Findings::has(Flaw flaw) const {
 }
 
 std::vector<Finding> Findings::take() {
+  for (Finding& finding : all_)
+    for (const FindingPlace& place : finding.places) {
+      const Finding::Party party{place.block, place.warp};
+      if (std::find(finding.parties.begin(), finding.parties.end(), party) == finding.parties.end())
+        finding.parties.push_back(party);
+    }
+  for (const auto& [number, circle] : circles_)
+    for (const Finding::Party& party : *circle) all_[number].parties.push_back(party);
   std::vector<Finding> merged;
   for (const Finding& finding : all_) merge(merged, finding);
+  merged = fold(std::move(merged));
   errors_first(merged);
   all_.clear();
   seen_.clear();

@@ -25,6 +25,8 @@ class Findings {
     describe(finding);
   }
   bool has(Flaw flaw) const;
+  // The finding that is being described concerns all of these too; they are asked for at the end.
+  void concerns(const std::vector<Finding::Party>& circle) { circles_.emplace_back(all_.size() - 1, &circle); }
   // Those at the same lines together; errors first, in the order they were found.
   std::vector<Finding> take();
 
@@ -32,6 +34,7 @@ class Findings {
   bool is_new(Flaw flaw, u32 first_site, u32 second_site);
   std::map<std::tuple<Flaw, u32, u32>, std::size_t> seen_;
   std::vector<Finding> all_;
+  std::vector<std::pair<std::size_t, const std::vector<Finding::Party>*>> circles_;
 };
 
 }  // namespace wm::vgpu::check

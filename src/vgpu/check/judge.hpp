@@ -112,6 +112,11 @@ class Judge final : public Observer {
       Stamp last;
     };
     Together4 budgets, multiplies;
+    struct {
+      Stamp stamp;
+      u64 barrier = 0;  // its address
+      const char* why = nullptr;
+    } idle_wait;  // its last wait for an mbarrier, where that was granted without a phase having ended for it
   };
 
   struct Mbarrier {
@@ -131,9 +136,12 @@ class Judge final : public Observer {
     Stamp expectation;                                  // the last announcement of bytes
     Stamp copy;                                         // the last copy that brought some
     Stamp last_arrival;
-    std::map<u32, Stamp> arrivals;  // the last one of each warp
-    Stamp missed_end;               // what ended a phase when nobody had seen the end of the one before
-    std::map<u64, u32> under_way;   // copies: bytes still to come
+    std::map<u32, Stamp> arrivals;               // the last one of each warp
+    std::vector<Stamp> arrived, arrived_before;  // in this phase and in the one before, a warp's at one site together
+    Stamp missed_end;                            // what ended a phase when nobody had seen the end of the one before
+    std::vector<Stamp> missed_crowd;             // all that arrived in the two, where they are more than it expects
+    std::map<u64, u32> under_way;                // copies: bytes still to come
+    std::vector<Finding::Party>* circle = nullptr;  // all that use it
   };
 
   // Lanes of the running instruction that have waited for an mbarrier, and what they learn of it.
@@ -202,6 +210,7 @@ class Judge final : public Observer {
     return {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
   }
   BlockState& state_of(const Block& block) { return *blocks_[number_of(block)]; }
+  const WarpState& state_of(u32 warp) const { return blocks_[warp / warps_per_block_]->warps[warp % warps_per_block_]; }
   WarpState& state_of(const Warp& warp) { return state_of(warp.block()).warps[warp.index()]; }
   Meetings& cluster_meetings(const Cluster& cluster) { return state_of(*cluster.blocks[0]).cluster_meetings; }
   Stamp stamp(const Warp& warp, u32 lanes, u32 site);
@@ -242,15 +251,21 @@ class Judge final : public Observer {
   void advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
   void report_advice();
 
-  // judge_barriers.cpp
+  // judge_barriers.cpp, judge_mbarriers.cpp, judge_misuse.cpp
   Mbarrier* find_mbarrier(const Cluster& cluster, u64 address);
   void check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use, bool by_copy);
   void reinitialised(const Stamp& init, u64 address, const Stamp& use);
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
   void arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& stamp);
   void turn(Mbarrier& barrier);
-  void wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Site& site);
+  void wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Site& site);
   void check_bytes_left(const Cluster& cluster);
+  void joins_circle(Mbarrier& barrier, u32 warp);
+  static std::vector<Stamp> crowd(const Mbarrier& barrier);
+  void ends_in_a_copy(const Mbarrier& barrier, const AsyncWork& copy, u32 left);
+  void overrun(const Mbarrier& barrier, const Stamp& arrival, const std::vector<Stamp>& others);
+  void missed(const Mbarrier& barrier, const Stamp& waiter, std::string waits, const Stamp& end,
+              const std::vector<Stamp>& crowd);
   std::string describe_wait(const Cluster& cluster, const Warp& warp, const Part& part);
   std::string why_pending(const Cluster& cluster, const Mbarrier& barrier);
   void cluster_arrive(const Warp& warp, u32 lanes, bool relaxed);
@@ -287,8 +302,9 @@ class Judge final : public Observer {
   std::vector<std::unique_ptr<BlockState>> blocks_;  // of the grid; those that run
   Shadow global_;
   std::unordered_map<u64, Flag> flags_;
-  std::vector<AsyncWork> async_;             // by number, from 1
-  std::unordered_map<u64, Clock> arrivals_;  // of cp.async.mbarrier.arrive, on their way
+  std::map<std::pair<u32, u64>, std::vector<Finding::Party>> circles_;  // of mbarriers, by block and offset
+  std::vector<AsyncWork> async_;                                        // by number, from 1
+  std::unordered_map<u64, Clock> arrivals_;                             // of cp.async.mbarrier.arrive, on their way
   std::unordered_map<u64, Stamp> arrival_stamps_;
   u64 arrivals_issued_ = 0;
   std::vector<MemoryRange> unwritten_;  // device memory

@@ -78,6 +78,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
     if (Mbarrier* barrier = find_mbarrier(warp.cluster(), issue.barrier)) {
       check_init_visible(warp, lane, issue.barrier, *barrier, me, issue.async_proxy);
       barrier->under_way[number] = static_cast<u32>(async_[number].bytes);
+      joins_circle(*barrier, me.warp);
     }
   if (issue.swizzle_pattern != 0 && issue.tile % issue.swizzle_pattern != 0)
     findings_.report(Flaw::misaligned_tile, site, 0, [&](Finding& finding) {

@@ -1,4 +1,4 @@
-// mbarriers: their phases, arrivals and bytes, and how they are misused.
+// mbarriers: their phases, arrivals and bytes.
 #include <algorithm>
 #include <bit>
 
@@ -18,43 +18,6 @@ Judge::Mbarrier* Judge::find_mbarrier(const Cluster& cluster, u64 address) {
   return found == barriers.end() || !found->second.valid ? nullptr : &found->second;
 }
 
-void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use,
-                               bool by_copy) {
-  const WarpState& state = state_of(warp);
-  const LaneClass& me = state.clock.of_lane(lane);
-  const Stamp& init = barrier.init;
-  const auto knows = [&](Known way) {
-    if (init.warp == state.number && init.lanes == 1u << lane && of(me.own, way) >= init.time) return true;
-    return me.clock.covers(init.warp, init.lanes, init.time, way);
-  };
-  const bool own = init.warp == state.number && init.lanes == 1u << lane;
-  const bool data = own || knows(Known::data);
-  const bool fenced = knows(Known::init) || knows(Known::shared_proxy);
-  if (by_copy ? fenced : data || fenced) return;
-  const bool happened = own || knows(Known::control);
-  if (!happened && barrier.again) return reinitialised(init, address, use);
-  const Flaw flaw = happened ? Flaw::barrier_init_not_visible : Flaw::barrier_not_initialised;
-  findings_.report(flaw, use.site, init.site, [&](Finding& finding) {
-    const std::string name = names_.mbarrier(address);
-    finding.message = !happened ? fmt::format("{} is used, and nothing orders this after its initialisation", name)
-                      : by_copy
-                          ? fmt::format("a copy signals {}, whose initialisation no fence made visible to copies", name)
-                          : fmt::format(
-                                "{} is used from another block, and no fence made its initialisation "
-                                "visible there",
-                                name);
-    if (!happened) finding.help = "a barrier between mbarrier.init and the first use";
-    finding.places = {place(use, "uses it"), place(init, "initialises it")};
-  });
-}
-
-void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use) {
-  findings_.report(Flaw::barrier_reinitialised, init.site, use.site, [&](Finding& finding) {
-    finding.message = fmt::format("{} is initialised again while a thread may still use it", names_.mbarrier(address));
-    finding.places = {place(init, "initialises it again"), place(use, "uses it")};
-  });
-}
-
 void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& me) {
   const Block& block = *warp.cluster().blocks[address >> shared_rank_shift];
   Mbarrier& barrier = state_of(block).mbarriers[address & shared_offset_mask];
@@ -71,6 +34,8 @@ void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUs
   barrier.id = new_line();
   barrier.init = me;
   barrier.valid = true;
+  barrier.circle = &circles_[{number_of(block), address & shared_offset_mask}];
+  joins_circle(barrier, me.warp);
   barrier.expected = barrier.pending = use.count;
 }
 
@@ -95,14 +60,16 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   }
   // Clocks only grow: who was seen to be ordered after the initialisation stays so.
   const auto [user, first] = barrier->users.try_emplace({me.warp, lanes}, me);
-  if (first)
+  if (first) {
+    joins_circle(*barrier, me.warp);
     for (u32 left = lanes; left != 0; left &= left - 1)
       check_init_visible(warp, static_cast<u32>(std::countr_zero(left)), use.address, *barrier, me, false);
+  }
   user->second = me;
 
   switch (use.kind) {
     case Kind::invalidate: barrier->valid = false; return;
-    case Kind::wait: return wait(*barrier, use, me, site);
+    case Kind::wait: return wait(warp, *barrier, use, me, site);
     case Kind::expect:
       barrier->bytes += use.bytes;
       barrier->expectation = me;
@@ -112,15 +79,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
     case Kind::init: return;
   }
   ++executed_.barriers;
-  if (use.count > barrier->pending)
-    findings_.report(Flaw::barrier_overrun, number, 0, [&](Finding& finding) {
-      finding.message = fmt::format("{} arrival{} at {}, which expects {} in this phase{}", use.count,
-                                    use.count == 1 ? "" : "s", names_.mbarrier(use.address), barrier->pending,
-                                    barrier->bytes != 0 ? " and waits for bytes" : "");
-      finding.places = {place(me, "arrives"),
-                        place(barrier->last_arrival.exists() ? barrier->last_arrival : barrier->init,
-                              barrier->last_arrival.exists() ? "arrived before" : "initialised it")};
-    });
+  if (use.count > barrier->pending) overrun(*barrier, me, barrier->arrived);
   if (use.bytes != 0) {
     barrier->bytes += use.bytes;
     barrier->expectation = me;
@@ -148,6 +107,12 @@ void Judge::arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope dis
     barrier.peers_arriving.join(message);
   }
   barrier.last_arrival = barrier.arrivals[me.warp] = me;
+  const auto same = std::find_if(barrier.arrived.begin(), barrier.arrived.end(),
+                                 [&](const Stamp& a) { return a.warp == me.warp && a.site == me.site; });
+  if (same == barrier.arrived.end())
+    barrier.arrived.push_back(me);
+  else
+    same->lanes |= me.lanes;
   barrier.pending -= std::min(count, barrier.pending);
   turn(barrier);
 }
@@ -158,14 +123,7 @@ void Judge::turn(Mbarrier& barrier) {
   for (const auto& [copy, left] : barrier.under_way) {
     const AsyncWork& work = async_[copy];
     if (left == work.bytes) continue;
-    findings_.report(
-        Flaw::wrong_byte_count, barrier.expectation.site, work.issue.site, [&, left = left](Finding& finding) {
-          finding.message =
-              fmt::format("a phase of {} ends in the middle of a copy: {} of its {} bytes are still to come",
-                          names_.mbarrier(barrier.address), left, work.bytes);
-          finding.places = {place(barrier.expectation, "announces bytes"),
-                            place(work.issue, fmt::format("brings {} bytes", work.bytes))};
-        });
+    ends_in_a_copy(barrier, work, left);
   }
   // Who waited for the phase before must have been seen to do so by somebody who takes part in this one.
   const auto known = [&](const Stamp& wait) {
@@ -175,15 +133,15 @@ void Judge::turn(Mbarrier& barrier) {
     const bool by_a_lane = std::any_of(barrier.waits.begin(), barrier.waits.end(),
                                        [&](const Stamp& wait) { return wait.warp == seen.warp && known(wait); });
     if (by_a_lane) continue;
-    findings_.report(Flaw::missed_phase, seen.site, barrier.last_arrival.site, [&](Finding& finding) {
-      finding.message = fmt::format("a phase of {} can end, and the next one too, before this waiter looks",
-                                    names_.mbarrier(barrier.address));
-      finding.places = {place(seen, fmt::format("waits for the end of phase {}", i64{barrier.phase} - 1)),
-                        place(barrier.last_arrival, fmt::format("may end phase {} first", barrier.phase))};
-    });
+    missed(barrier, seen,
+           barrier.phase == 0 ? "is granted at once: the barrier is fresh"
+                              : fmt::format("waits for the end of phase {}", barrier.phase - 1),
+           barrier.last_arrival, crowd(barrier));
   }
   const bool unseen = barrier.waits.empty() && barrier.phase > 0;
   barrier.missed_end = unseen ? barrier.last_arrival : Stamp{};
+  barrier.missed_crowd = unseen ? crowd(barrier) : std::vector<Stamp>{};
+  barrier.arrived_before = std::exchange(barrier.arrived, {});
   barrier.waits.clear();
   ++barrier.phase;
   barrier.pending = barrier.expected;
@@ -198,23 +156,28 @@ void Judge::turn(Mbarrier& barrier) {
   barrier.peers_done = barrier.peers_arriving;
 }
 
-void Judge::wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, const Site& site) {
+void Judge::wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, const Site& site) {
   if (!use.done) {
     // It asks for the parity of the phase that goes on. Were the last two ends seen by nobody, it has missed them.
     if (barrier.missed_end.exists())
-      findings_.report(Flaw::missed_phase, me.site, barrier.missed_end.site, [&](Finding& finding) {
-        finding.message = "this waiter looks when the phase it waits for, and the next one too, are over";
-        finding.places = {place(me, "waits"), place(barrier.missed_end, "ended the phase after")};
-      });
+      missed(barrier, me, "looks when the phase it waits for, and the next one too, are over", barrier.missed_end,
+             barrier.missed_crowd);
     return;
   }
   const auto same = std::find_if(barrier.waits.begin(), barrier.waits.end(), [&](const Stamp& seen) {
     return seen.warp == me.warp && seen.time == me.time && seen.site == me.site;
   });
-  if (same == barrier.waits.end())
+  if (same == barrier.waits.end()) {
+    const bool again = std::any_of(barrier.waits.begin(), barrier.waits.end(),
+                                   [&](const Stamp& seen) { return seen.warp == me.warp; });
+    state_of(warp).idle_wait = {me, barrier.address,
+                                again                ? "has waited for that phase before, and is granted it again"
+                                : barrier.phase == 0 ? "is granted at once: the barrier is fresh"
+                                                     : nullptr};
     barrier.waits.push_back(me);
-  else
+  } else {
     same->lanes |= me.lanes;
+  }
   barrier.missed_end = {};
   if (learnt_.empty() || learnt_.back().barrier != barrier.id) {
     Learnt& learnt = learnt_.emplace_back();
@@ -273,23 +236,6 @@ void Judge::bytes_arrive(const Cluster& cluster, u64 address, u32 bytes, u64 cop
     work.source_line = work.line;
   }
   turn(*barrier);
-}
-
-void Judge::check_bytes_left(const Cluster& cluster) {
-  for (const auto& block : cluster.blocks)
-    for (auto& [offset, barrier] : state_of(*block).mbarriers) {
-      if (!barrier.valid || barrier.bytes == 0) continue;
-      const Stamp& announced = barrier.expectation.exists() ? barrier.expectation : barrier.init;
-      findings_.report(Flaw::wrong_byte_count, announced.site, barrier.copy.site, [&](Finding& finding) {
-        const std::string name = names_.mbarrier(barrier.address);
-        finding.message =
-            barrier.bytes > 0
-                ? fmt::format("{} was told of {} bytes more than its copies brought", name, barrier.bytes)
-                : fmt::format("copies brought {} {} bytes more than it was told of", name, -barrier.bytes);
-        finding.places = {place(announced, "announces bytes")};
-        if (barrier.copy.exists()) finding.places.push_back(place(barrier.copy, "brings bytes"));
-      });
-    }
 }
 
 }  // namespace wm::vgpu::check
