@@ -202,6 +202,14 @@ TEST(Judge, FoldsNothingThatConcernsOthers) {
   }
 }
 
+TEST(Judge, LanesThatTheScheduleKeepsApartGiveNoAdvice) {
+  const cases::Case description = case_of(clean_folder, "lanes_of_different_length", /*repaired=*/false);
+  for (const Schedule& run : all_schedules()) {
+    const CheckReport report = judge(description, run).report;
+    ASSERT_TRUE(report.findings.empty()) << run.name() << ":\n" << text_of(report);
+  }
+}
+
 TEST(Judge, APlainRunEndsAtAMapInLocalMemoryAndSaysWhere) {
   cases::RunRequest request;
   request.device = "virtual";

@@ -248,7 +248,7 @@ class Judge final : public Observer {
   void report_doubtful_reads();
 
   // judge_advice.cpp
-  void advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
+  void advise(const Warp& warp, u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
   void report_advice();
 
   // judge_barriers.cpp, judge_mbarriers.cpp, judge_misuse.cpp

@@ -9,9 +9,11 @@
 
 namespace wm::vgpu::check {
 
-// Bank conflicts of shared memory, and sectors of global memory, a warp's access at a time.
-void Judge::advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active) {
+// Bank conflicts of shared memory, and sectors of global memory, a warp's access at a time. Dice keep lanes apart that
+// the chip would bring together again: what they then do one after the other says nothing.
+void Judge::advise(const Warp& warp, u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active) {
   if (kind == AccessKind::atomic || std::popcount(active) < 8) return;
+  if (run_.options.mode != Mode::friendly && warp.mask != warp.started()) return;
   const u64 first = addresses[std::countr_zero(active)];
   const bool shared = is_shared(first);
   if (!shared && !is_global(first)) return;

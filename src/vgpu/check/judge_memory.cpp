@@ -165,7 +165,7 @@ void Judge::access(const Warp& warp, const Op& op, AccessKind kind, const u64* a
   const Site& site = sites_.at(number);
   if (site.copy) return;
   executed_.accesses += static_cast<u64>(std::popcount(active));
-  advise(number, kind, addresses, bytes, active);
+  advise(warp, number, kind, addresses, bytes, active);
   const WarpState& state = state_of(warp);
   for (u32 left = active; left != 0; left &= left - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(left));
