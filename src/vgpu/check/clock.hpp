@@ -7,12 +7,9 @@
 #include <array>
 #include <vector>
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/machine/effect.hpp"
 
 namespace wm::vgpu::check {
-
-// The threads that an order reaches; or, of two threads, the smallest of these that holds both.
-enum class Scope : u8 { block, cluster, device };
 
 // The ways in which an earlier action can be known. An order that carries data carries the others too.
 enum class Known : u8 {

@@ -16,8 +16,7 @@ Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run) {
   blocks_.resize(std::size_t{run.shape.grid.x} * run.shape.grid.y * run.shape.grid.z);
   async_.resize(1);
   for (const Function& function : run.program.functions())
-    for (u32 op = 0; op < function.ops.size(); ++op)
-      multiplies_ |= sites_.at(sites_.of(function, op)).action == Action::matrix;
+    for (u32 op = 0; op < function.ops.size(); ++op) multiplies_ |= function.effects[op].kind == Effect::Kind::multiply;
 }
 
 void Judge::cluster_starts(const Cluster& cluster) {
@@ -48,7 +47,8 @@ Stamp Judge::stamp(const Warp& warp, u32 lanes, u32 site) {
   stamp.lanes = lanes;
   stamp.time = state.clock.now();
   stamp.site = site;
-  stamp.strong = sites_.at(site).strong;
+  const Effect& effect = sites_.effect(site);
+  stamp.strong = effect.kind == Effect::Kind::access && effect.strong();
   return stamp;
 }
 
@@ -72,9 +72,10 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   const Site& site = sites_.at(number);
   running_warp_ = state_of(warp).number;
   if (!warp.resumed) ++executed_.instructions;
-  if (site.aligned && site.first_op && !warp.resumed) check_aligned(warp, number, active);
-  if (multiplies_ && site.first_op && !warp.resumed) check_registers(state_of(warp), warp, number);
-  if (site.action == Action::warp_sync && !warp.resumed) gather_warp(warp, op, active);
+  const Effect& effect = *site.effect;
+  if (effect.whole_warp && !warp.resumed) check_aligned(warp, number, active);
+  if (multiplies_ && effect.first && !warp.resumed) check_registers(state_of(warp), warp, number);
+  if (effect.kind == Effect::Kind::warp_sync && !warp.resumed) gather_warp(warp, op, active);
   if (site.reads_unwritten)
     findings_.report(Flaw::uninitialised_read, number, 0, [&](Finding& finding) {
       finding.message = "a register is read that no instruction writes";
@@ -91,35 +92,33 @@ void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
       c.pending.join(learnt.pending);
     });
   learnt_.clear();
-  const u32 number = running_;
-  const Site& site = sites_.at(number);
-  if (site.action == Action::none || waits) return;
-  WarpState& state = state_of(warp);
-  switch (site.action) {
-    case Action::fence:
-    case Action::proxy_fence:
-    case Action::init_fence:
-    case Action::map_release:
-    case Action::map_acquire: run_fence(warp, site, active); break;
-    case Action::warp_sync: state.clock.meet(active, state.gathered_clock, state.gathered_pending); break;
-    case Action::cluster_arrive: cluster_arrive(warp, active, site.relaxed); break;
-    case Action::cluster_wait: cluster_wait(warp, active); break;
-    case Action::copy_commit: commit(state.copies, active); break;
-    case Action::bulk_commit: commit(state.bulk, active); break;
-    case Action::copy_wait:
-      if (site.instruction->modifiers.back() == "wait_all") commit(state.copies, active);
-      wait_groups(state, state.copies, active, site.number, false);
-      break;
-    case Action::bulk_wait: wait_groups(state, state.bulk, active, site.number, site.reading); break;
-    case Action::matrix_fence:
+  if (waits) return;
+  const Effect& effect = sites_.effect(running_);
+  using Kind = Effect::Kind;
+  switch (effect.kind) {
+    case Kind::fence:
+    case Kind::proxy_fence:
+    case Kind::init_fence:
+    case Kind::map_release:
+    case Kind::map_acquire: return run_fence(warp, effect, active);
+    case Kind::warp_sync: {
+      WarpState& state = state_of(warp);
+      return state.clock.meet(active, state.gathered_clock, state.gathered_pending);
+    }
+    case Kind::cluster_arrive: return cluster_arrive(warp, active, effect.relaxed());
+    case Kind::cluster_wait: return cluster_wait(warp, active);
+    case Kind::commit: return commit(warp, effect.completion, active);
+    case Kind::wait:
+      if (effect.commits) commit(warp, effect.completion, active);
+      return wait_groups(warp, effect, active);
+    case Kind::multiply_fence: {
+      WarpState& state = state_of(warp);
       state.fenced = true;
       std::fill(state.dirty.begin(), state.dirty.end(), 0);
-      break;
-    case Action::matrix_commit: ++state.products.open; break;
-    case Action::matrix_wait: wait_products(warp, site.number); break;
-    case Action::set_registers: set_registers(warp, number, active); break;
-    case Action::none:
-    case Action::matrix: break;
+      return;
+    }
+    case Kind::register_budget: return set_registers(warp, running_, active);
+    default: return;
   }
 }
 

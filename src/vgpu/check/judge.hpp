@@ -235,11 +235,15 @@ class Judge final : public Observer {
   Scope distance(u32 warp, u32 other) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
   Shadow* shadow_of(const Actor& actor, u64 address);
-  void pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 address, u32 lane);
+  void pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, u64 address, u32 lane);
   void remember_visit(const Block& owner, const Stamp& stamp);
   void check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane);
   bool is_unwritten(u64 address) const;
   void settle_writes();
+  bool is_atomic(const Stamp& stamp) const {
+    const Effect& effect = sites_.effect(stamp.site);
+    return effect.kind == Effect::Kind::access && effect.atomic;
+  }
   static bool is_plain_read(const Actor& actor) {
     return actor.stamp.async == 0 && !actor.stamp.strong && !actor.writes;
   }
@@ -258,7 +262,7 @@ class Judge final : public Observer {
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
   void arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& stamp);
   void turn(Mbarrier& barrier);
-  void wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Site& site);
+  void wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Effect& effect);
   void check_bytes_left(const Cluster& cluster);
   void joins_circle(Mbarrier& barrier, u32 warp);
   static std::vector<Stamp> crowd(const Mbarrier& barrier);
@@ -275,10 +279,9 @@ class Judge final : public Observer {
   void divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site);
 
   // judge_async.cpp
-  static void commit(std::array<GroupLine, lanes_per_warp>& lines, u32 lanes);
-  void wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>& lines, u32 lanes, u32 allowed,
-                   bool reading);
-  void run_fence(const Warp& warp, const Site& site, u32 lanes);
+  void commit(const Warp& warp, Completion groups, u32 lanes);
+  void wait_groups(const Warp& warp, const Effect& effect, u32 lanes);
+  void run_fence(const Warp& warp, const Effect& effect, u32 lanes);
   void check_map(const Warp& warp, u32 lane, u64 map, const Stamp& stamp);
   void missing_matrix_fence(const WarpState& state, const Stamp& stamp, u32 dirt);
   void check_registers(WarpState& state, const Warp& warp, u32 site);

@@ -9,13 +9,22 @@
 
 namespace wm::vgpu::check {
 
-void Judge::commit(std::array<GroupLine, lanes_per_warp>& lines, u32 lanes) {
+void Judge::commit(const Warp& warp, Completion groups, u32 lanes) {
+  WarpState& state = state_of(warp);
+  if (groups == Completion::products) {
+    ++state.products.open;
+    return;
+  }
+  auto& lines = groups == Completion::bulk_groups ? state.bulk : state.copies;
   for (u32 left = lanes; left != 0; left &= left - 1) ++lines[std::countr_zero(left)].open;
 }
 
-void Judge::wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>& lines, u32 lanes, u32 allowed,
-                        bool reading) {
-  const bool generic = &lines == &state.copies;  // cp.async: known as ordinary writes are, fences still to come
+void Judge::wait_groups(const Warp& warp, const Effect& effect, u32 lanes) {
+  if (effect.completion == Completion::products) return wait_products(warp, effect.count);
+  WarpState& state = state_of(warp);
+  const bool generic = effect.completion == Completion::copy_groups;  // known as ordinary writes are, fences to come
+  const auto& lines = generic ? state.copies : state.bulk;
+  const u32 allowed = effect.count;
   for (u32 left = lanes; left != 0; left &= left - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(left));
     const GroupLine& line = lines[lane];
@@ -23,29 +32,29 @@ void Judge::wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>&
     const Times times = generic ? plainly(line.open - 1 - allowed) : in_every_way(line.open - 1 - allowed);
     Clock known;
     known.learn(async_line(line.id + 1), times);
-    if (!reading) known.learn(async_line(line.id), times);
+    if (!effect.sources_only) known.learn(async_line(line.id), times);
     state.clock.learn(1u << lane, known);
   }
 }
 
-void Judge::run_fence(const Warp& warp, const Site& site, u32 lanes) {
+void Judge::run_fence(const Warp& warp, const Effect& effect, u32 lanes) {
   WarpState& state = state_of(warp);
-  switch (site.action) {
-    case Action::fence: {
-      if (site.acquire) state.clock.change(lanes, [&](LaneClass& c) { c.pending.take(site.scope, c.clock); });
-      if (!site.release) return;
-      state.clock.fence(lanes, Known::fenced_block);
-      if (site.scope != Scope::block) state.clock.fence(lanes, Known::fenced_cluster);
-      if (site.scope == Scope::device) state.clock.fence(lanes, Known::fenced_device);
+  using Kind = Effect::Kind;
+  switch (effect.kind) {
+    case Kind::fence:
+      if (effect.acquires()) state.clock.change(lanes, [&](LaneClass& c) { c.pending.take(effect.scope, c.clock); });
+      if (!effect.releases()) return;
+      for (const Scope scope : {Scope::block, Scope::cluster, Scope::device})
+        if (scope <= effect.scope) state.clock.fence(lanes, fenced_at(scope));
       return;
-    }
-    case Action::proxy_fence:
-      if (site.shared) state.clock.fence(lanes, Known::shared_proxy);
-      if (site.global) state.clock.fence(lanes, Known::global_proxy);
+    case Kind::proxy_fence:
+      if (effect.space != AddressSpace::global) state.clock.fence(lanes, Known::shared_proxy);
+      if (effect.space == AddressSpace::global || effect.space == AddressSpace::generic)
+        state.clock.fence(lanes, Known::global_proxy);
       return;
-    case Action::init_fence: state.clock.fence(lanes, Known::init); return;
-    case Action::map_release: state.clock.fence(lanes, Known::map_released); return;
-    case Action::map_acquire: state.clock.acquire_maps(lanes); return;
+    case Kind::init_fence: return state.clock.fence(lanes, Known::init);
+    case Kind::map_release: return state.clock.fence(lanes, Known::map_released);
+    case Kind::map_acquire: return state.clock.acquire_maps(lanes);
     default: return;
   }
 }
@@ -54,16 +63,17 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   WarpState& state = state_of(warp);
   const u32 site = running_;
   const u32 number = static_cast<u32>(async_.size());
+  const Effect& effect = sites_.effect(site);
   const Stamp me = stamp(warp, 1u << lane, site);
   AsyncWork work;
   work.issue = me;
-  work.signals = issue.barrier != 0;
-  work.generic = !issue.async_proxy;
+  work.signals = effect.completion == Completion::mbarrier;
+  work.generic = effect.proxy == Proxy::generic;
   work.from_peer = work.generic && work.signals && issue.barrier >> shared_rank_shift != warp.block().rank;
   work.bytes = issue.writes.bytes();
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
-  if (issue.group != CopyIssue::Group::none) {
-    auto& lines = issue.group == CopyIssue::Group::bulk ? state.bulk : state.copies;
+  if (!work.signals) {
+    auto& lines = effect.completion == Completion::bulk_groups ? state.bulk : state.copies;
     GroupLine& line = lines[lane];
     if (line.id == 0) line.id = new_line();
     work.line = line.id;
@@ -76,7 +86,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
 
   if (issue.barrier != 0)
     if (Mbarrier* barrier = find_mbarrier(warp.cluster(), issue.barrier)) {
-      check_init_visible(warp, lane, issue.barrier, *barrier, me, issue.async_proxy);
+      check_init_visible(warp, lane, issue.barrier, *barrier, me, effect.proxy == Proxy::async);
       barrier->under_way[number] = static_cast<u32>(async_[number].bytes);
       joins_circle(*barrier, me.warp);
     }
@@ -92,12 +102,12 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
 
   Actor actor{warp, state.clock.of_lane(lane), me};
   actor.stamp.async = number;
-  actor.async_proxy = issue.async_proxy;
+  actor.async_proxy = effect.proxy == Proxy::async;
   actor.reads = true;
   check_footprint(actor, issue.reads);
   actor.reads = false;
   actor.writes = true;
-  actor.stamp.strong = issue.atomic;
+  actor.stamp.strong = effect.atomic;
   check_footprint(actor, issue.writes);
   return number;
 }
@@ -166,19 +176,17 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
   check_footprint(actor, issue.reads);
 
   // Its registers: D in flight until its wait, A until then not to be written.
-  const auto& operands = sites_.at(number).instruction->operands;
-  const auto each = [&](const ptx::Operand& list, bool sum) {
-    for (const ptx::Operand& part : list.parts) {
-      if (part.kind != ptx::OperandKind::reg) continue;
-      const u32 dirt = state.dirty[part.index];
+  const auto each = [&](std::span<const u32> registers, bool sum) {
+    for (const u32 reg : registers) {
+      const u32 dirt = state.dirty[reg];
       if ((!sum || issue.accumulates) && (!state.fenced || dirt != 0)) missing_matrix_fence(state, me, dirt);
-      state.in_flight[part.index] = {state.products.open, number, sum};
+      state.in_flight[reg] = {state.products.open, number, sum};
     }
   };
   state.dirty.resize(std::max(state.dirty.size(), warp.function()->source->registers.size()));
   state.in_flight.resize(state.dirty.size());
-  each(operands[0], true);
-  if (operands[1].kind == ptx::OperandKind::vector) each(operands[1], false);
+  each(issue.sums, true);
+  each(issue.factors, false);
 }
 
 void Judge::missing_matrix_fence(const WarpState& state, const Stamp& me, u32 dirt) {
@@ -202,8 +210,8 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
     state.dirty.resize(count);
     state.in_flight.resize(count);
   }
-  if (site.action == Action::matrix) return;
-  const bool copies = site.instruction->opcode == "mov";
+  if (site.instruction->kind == Effect::Kind::multiply) return;
+  const bool copies = site.instruction->kind == Effect::Kind::move;
   const auto complain = [&](const WarpState::InFlight& flight, const char* what) {
     findings_.report(Flaw::register_in_flight, number, flight.site, [&](Finding& finding) {
       finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
@@ -217,7 +225,7 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
   // The compiler's copies of a value from register to register are no accesses yet: what is in flight stays so.
   WarpState::InFlight moved;
   u32 dirt = copies ? 0 : number + 1;
-  for (const u32 reg : site.reads) {
+  for (const u32 reg : site.function->touched.reads(site.index)) {
     const WarpState::InFlight& flight = state.in_flight[reg];
     if (flight.group != 0 && flight.sum) {
       if (!copies) complain(flight, "reads it");
@@ -226,7 +234,7 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
     if (copies) dirt = std::max(dirt, state.dirty[reg]);
   }
   if (copies && !state.fenced) dirt = number + 1;
-  for (const u32 reg : site.writes) {
+  for (const u32 reg : site.function->touched.writes(site.index)) {
     const WarpState::InFlight& flight = state.in_flight[reg];
     if (flight.group != 0 && moved.group == 0) complain(flight, "writes it");
     state.in_flight[reg] = moved;
@@ -280,7 +288,7 @@ void Judge::check_warpgroups(const Block& block) {
 
 void Judge::set_registers(const Warp& warp, u32 number, u32 lanes) {
   WarpState& state = state_of(warp);
-  state.registers = sites_.at(number).number;
+  state.registers = sites_.effect(number).count;
   state.budgets.count += static_cast<u32>(std::popcount(lanes));
   state.budgets.last = stamp(warp, warp.started(), number);
   const Block& block = warp.block();

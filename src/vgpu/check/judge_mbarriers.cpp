@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
-#include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/memory/access.hpp"
 
 namespace wm::vgpu::check {
@@ -42,7 +41,7 @@ void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUs
 void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const MbarrierUse& use) {
   using Kind = MbarrierUse::Kind;
   const u32 number = site_of(warp, op);
-  const Site& site = sites_.at(number);
+  const Effect& effect = sites_.effect(number);
   const Stamp me = stamp(warp, lanes, number);
   const u32 lane = static_cast<u32>(std::countr_zero(lanes));
   const u64 rank = use.address >> shared_rank_shift;
@@ -69,7 +68,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
 
   switch (use.kind) {
     case Kind::invalidate: barrier->valid = false; return;
-    case Kind::wait: return wait(warp, *barrier, use, me, site);
+    case Kind::wait: return wait(warp, *barrier, use, me, effect);
     case Kind::expect:
       barrier->bytes += use.bytes;
       barrier->expectation = me;
@@ -87,11 +86,11 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   WarpState& state = state_of(warp);
   Clock message = state.clock.release(lanes);
   const Scope distance = &owner != &warp.block() ? Scope::cluster : Scope::block;
-  if (site.relaxed) {
+  if (effect.relaxed()) {
     const Clock fenced = message.fenced(fenced_at(distance));
     message = message.only({Known::control});
-    if (distance <= site.scope) message.join(fenced);
-  } else if (distance > site.scope) {
+    if (distance <= effect.scope) message.join(fenced);
+  } else if (distance > effect.scope) {
     message = message.only({Known::reads, Known::control});
   }
   if (use.drop) barrier->expected -= std::min(use.count, barrier->expected);
@@ -156,7 +155,7 @@ void Judge::turn(Mbarrier& barrier) {
   barrier.peers_done = barrier.peers_arriving;
 }
 
-void Judge::wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, const Site& site) {
+void Judge::wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& me, const Effect& effect) {
   if (!use.done) {
     // It asks for the parity of the phase that goes on. Were the last two ends seen by nobody, it has missed them.
     if (barrier.missed_end.exists())
@@ -182,8 +181,8 @@ void Judge::wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, co
   if (learnt_.empty() || learnt_.back().barrier != barrier.id) {
     Learnt& learnt = learnt_.emplace_back();
     learnt.barrier = barrier.id;
-    (site.relaxed ? learnt.pending.from(Scope::block) : learnt.clock) = barrier.done;
-    const bool reaches = !site.relaxed && site.scope != Scope::block;
+    (effect.relaxed() ? learnt.pending.from(Scope::block) : learnt.clock) = barrier.done;
+    const bool reaches = !effect.relaxed() && effect.scope != Scope::block;
     (reaches ? learnt.clock : learnt.pending.from(Scope::cluster)).join(barrier.peers_done);
   }
   learnt_.back().lanes |= me.lanes;

@@ -142,9 +142,7 @@ void Judge::remember_visit(const Block& owner, const Stamp& stamp) {
 }
 
 void Judge::check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane) {
-  const auto& modifiers = sites_.at(site).instruction->modifiers;
-  const bool parameter =
-      std::any_of(modifiers.begin(), modifiers.end(), [](const std::string& m) { return m.starts_with("param"); });
+  const bool parameter = sites_.effect(site).space == AddressSpace::param;
   const u64 at = (u64{lane} << 32) + (address - local_window);
   bool unwritten = false;
   state_of(warp).local.for_each(at, bytes, kind == AccessKind::write, [&](Cell& cell, u64, u64) {
@@ -162,8 +160,8 @@ void Judge::check_local(const Warp& warp, u32 site, AccessKind kind, u64 address
 
 void Judge::access(const Warp& warp, const Op& op, AccessKind kind, const u64* addresses, u32 bytes, u32 active) {
   const u32 number = site_of(warp, op);
-  const Site& site = sites_.at(number);
-  if (site.copy) return;
+  const Effect& effect = sites_.effect(number);
+  if (effect.kind == Effect::Kind::copy) return;  // it tells of its accesses itself
   executed_.accesses += static_cast<u64>(std::popcount(active));
   advise(warp, number, kind, addresses, bytes, active);
   const WarpState& state = state_of(warp);
@@ -179,8 +177,8 @@ void Judge::access(const Warp& warp, const Op& op, AccessKind kind, const u64* a
     actor.reads = kind != AccessKind::write;
     actor.writes = kind != AccessKind::read;
     check_range(actor, address, bytes);
-    if (site.compares && !doubtful_reads_.empty()) settle_reads(actor.stamp, address, bytes);
-    if (site.strong) pass_flags(warp, site, kind, address, lane);
+    if (effect.compares && !doubtful_reads_.empty()) settle_reads(actor.stamp, address, bytes);
+    if (effect.strong()) pass_flags(warp, effect, kind, address, lane);
   }
 }
 
@@ -192,7 +190,7 @@ void Judge::access_range(const Warp& warp, AccessKind kind, const MemoryRange& r
 }
 
 // Releases and acquires, and relaxed accesses with fences around them: a location keeps what its writers passed on.
-void Judge::pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 address, u32 lane) {
+void Judge::pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, u64 address, u32 lane) {
   auto* flags = &flags_;
   if (is_shared(address)) {
     const u64 rank = (address - shared_window) >> shared_rank_shift;
@@ -210,20 +208,20 @@ void Judge::pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 
       const Scope between = flag.block == block       ? Scope::block
                             : flag.cluster == cluster ? Scope::cluster
                                                       : Scope::device;
-      if (between <= flag.scope && between <= site.scope) {
+      if (between <= flag.scope && between <= effect.scope) {
         const Clock message = flag.clock.fenced(fenced_at(between));
         if (!message.empty())
-          state.clock.change(bit,
-                             [&](LaneClass& c) { (site.acquire ? c.clock : c.pending.from(between)).join(message); });
+          state.clock.change(
+              bit, [&](LaneClass& c) { (effect.acquires() ? c.clock : c.pending.from(between)).join(message); });
       }
     }
   }
   if (kind == AccessKind::read) return;
   Clock message;
-  if (site.release) {
+  if (effect.releases()) {
     message = state.clock.release(bit);
     for (const Scope scope : {Scope::block, Scope::cluster, Scope::device})
-      if (scope <= site.scope) message.promote(Known::data, fenced_at(scope));
+      if (scope <= effect.scope) message.promote(Known::data, fenced_at(scope));
   } else {
     message = state.clock.snapshot(bit).fenced(Known::fenced_block);  // whatever went through any fence
   }
@@ -231,7 +229,7 @@ void Judge::pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 
   if (message.empty() && found == flags->end()) return;
   Flag& flag = found != flags->end() ? found->second : (*flags)[address];
   if (kind == AccessKind::atomic) message.join(flag.clock);
-  flag = {std::move(message), site.scope, block, cluster};
+  flag = {std::move(message), effect.scope, block, cluster};
 }
 
 }  // namespace wm::vgpu::check

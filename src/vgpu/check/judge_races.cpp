@@ -52,7 +52,7 @@ Scope Judge::distance(u32 warp, u32 other) const {
 bool Judge::conflict_is_strong(const Stamp& a, const Stamp& b) const {
   if (!a.strong || !b.strong) return false;
   const Scope between = distance(a.warp, b.warp);
-  return between <= sites_.at(a.site).scope && between <= sites_.at(b.site).scope;
+  return between <= sites_.effect(a.site).scope && between <= sites_.effect(b.site).scope;
 }
 
 void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
@@ -159,7 +159,7 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
              actor.knows.pending.covers(write.warp, write.lanes, write.time, Known::data)) {
     return;  // a volatile read after a flag that was read with no fence behind it
   }
-  if (sites_.at(write.site).atomic && is_plain_read(actor)) return doubt_read(me, write, address, bytes);
+  if (is_atomic(write) && is_plain_read(actor)) return doubt_read(me, write, address, bytes);
   const bool plain_pair = actor.writes && !actor.reads && me.async == 0 && write.async == 0;
   const std::byte* const at = plain_pair ? bytes_at(actor, address, bytes) : nullptr;
   if (at == nullptr || bytes > sizeof(DoubtfulWrite::old)) return race(actor, write, true, true, address, bytes);
@@ -197,7 +197,7 @@ void Judge::report_doubtful_reads() {
 void Judge::check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes) {
   if (reader.together(actor.stamp) || conflict_is_strong(reader, actor.stamp)) return;
   if (reader.async != 0 ? async_reads_ordered(actor, reader.async) : ordered(actor, reader, Known::reads)) return;
-  if (sites_.at(actor.stamp.site).atomic && reader.async == 0 && !reader.strong)
+  if (is_atomic(actor.stamp) && reader.async == 0 && !reader.strong)
     return doubt_read(reader, actor.stamp, address, bytes);
   const bool by_caller = !actor.shared && !is_unwritten(address);
   race(actor, reader, false, was_written || by_caller, address, bytes);

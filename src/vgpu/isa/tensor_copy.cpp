@@ -218,8 +218,6 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
     if (c.inside) (load ? issue.reads : issue.writes).add(c.global, c.bytes);
   });
   issue.barrier = tile.barrier;
-  if (!load) issue.group = CopyIssue::Group::bulk;
-  issue.atomic = direction == Direction::reduce;
   issue.map = map_address;
   issue.tile = tile.shared;
   issue.swizzle_pattern = copy::pattern_of(map.swizzle);
@@ -330,7 +328,10 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   if (offsets) read_offsets(d, d.operand(next++), t, dimensions);
   if (t.multicast) t.mask = d.source(d.operand(next++), Type::u16);
   if (hint) d.source(d.operand(next), Type::b64);
-  d.emit(&tensor_op, std::move(t));
+  const Effect effect = load     ? Effect::copy(Proxy::async, Completion::mbarrier)
+                        : reduce ? Effect::reduction(Proxy::async, Completion::bulk_groups)
+                                 : Effect::copy(Proxy::async, Completion::bulk_groups);
+  d.emit(&tensor_op, effect, std::move(t));
 }
 
 }  // namespace wm::vgpu::isa

@@ -94,6 +94,10 @@ class Warp {
   u32 local_base() const { return frame_.local_base; }
   const Function* function() const { return frame_.function; }
   const Frame& frame() const { return frame_; }
+  // Of an op of the running function.
+  const Effect& effect(const Op& op) const {
+    return frame_.function->effects[static_cast<std::size_t>(&op - frame_.function->ops.data())];
+  }
   // 32-bit rows from the first of a frame. Calls may move them: not to be kept.
   u32* frame_rows(u32 base32) { return file32_.get() + std::size_t{base32} * lanes_per_warp; }
 
