@@ -19,6 +19,18 @@ using vgpu::CheckReport;
 using vgpu::Finding;
 using vgpu::Severity;
 
+std::vector<std::string> checked_findings() {
+  std::vector<std::string> names;
+  for (const vgpu::FindingKind& kind : vgpu::finding_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+json as_json(const std::vector<vgpu::FindingPlace::Frame>& frames) {
+  json list = json::array();
+  for (const auto& frame : frames) list.push_back({{"file", frame.file}, {"line", frame.line}});
+  return list;
+}
+
 json as_json(const Finding& finding) {
   json places = json::array();
   for (const auto& place : finding.places) {
@@ -29,14 +41,19 @@ json as_json(const Finding& finding) {
                    {"warp", place.warp},
                    {"role", place.role},
                    {"what", place.what},
-                   {"inlined_at", json::array()}};
-    for (const auto& frame : place.inlined_at)
-      object["inlined_at"].push_back({{"file", frame.file}, {"line", frame.line}});
+                   {"inlined_at", as_json(place.inlined_at)},
+                   {"through", as_json(place.through)}};
     places.push_back(std::move(object));
   }
-  return {{"name", finding.name},       {"severity", finding.severity == Severity::error ? "error" : "advice"},
-          {"message", finding.message}, {"help", finding.help},
-          {"places", places},           {"count", finding.count}};
+  json consequences = json::array();
+  for (const Finding& consequence : finding.consequences) consequences.push_back(as_json(consequence));
+  return {{"name", finding.name},
+          {"severity", finding.severity == Severity::error ? "error" : "advice"},
+          {"message", finding.message},
+          {"help", finding.help},
+          {"places", places},
+          {"count", finding.count},
+          {"consequences", consequences}};
 }
 
 Compiled compiled(const cases::CheckResult& result) {
@@ -57,7 +74,7 @@ json as_json(const cases::Case& description, const cases::CheckResult& result) {
                    {"copied_bytes", report.executed.copied_bytes},
                    {"products", report.executed.products},
                    {"barriers", report.executed.barriers}}},
-                 {"checked", cases::checked_findings()}};
+                 {"checked", checked_findings()}};
   for (const Finding& finding : report.findings) object["findings"].push_back(as_json(finding));
   if (result.stopped) object["stopped"] = true;
   if (result.first.program) object["compile"] = as_json(compiled(result));
@@ -109,7 +126,7 @@ std::string in_words(const cases::Case& description, const cases::CheckResult& r
                            count_in_words(executed.instructions), count_in_words(executed.accesses),
                            count_in_words(executed.copies), bytes_in_words(executed.copied_bytes),
                            count_in_words(executed.barriers), count_in_words(executed.products)));
-  return text + line("checked", fmt::format("{}", fmt::join(cases::checked_findings(), ", ")));
+  return text + line("checked", fmt::format("{}", fmt::join(checked_findings(), ", ")));
 }
 
 cases::CheckResult check_in_view(const cases::Case& description, const CheckCommand& command) {

@@ -12,29 +12,48 @@ namespace wm::vgpu {
 
 enum class Severity { error, advice };
 
+// What the judge looks for, each under a name that does not change.
+struct FindingKind {
+  const char* name;  // "missing-proxy-fence"
+  Severity severity;
+  const char* meaning;  // in one line
+  const char* help;     // what to do; a finding may know better
+};
+std::vector<FindingKind> finding_kinds();
+
 // An instruction that a finding is about, and who executed it.
 struct FindingPlace {
-  std::string file;  // of the source where the PTX knows it, else the module
+  std::string file;  // of the source where the PTX knows it (the author's own line, not the library's), else the module
   std::uint32_t line = 0;
   std::string instruction;  // "cp.async.bulk.global.shared::cta.bulk_group"
   Dim3 block{0, 0, 0};
   std::uint32_t warp = 0;
   std::string role;  // where the kernel names it
   std::string what;  // "reads shared 0x400 to 0x5ff"
-  struct Frame {     // the calls that were inlined, innermost first
+  struct Frame {
     std::string file;
     std::uint32_t line = 0;
   };
-  std::vector<Frame> inlined_at;
+  std::vector<Frame> inlined_at;  // the calls around that line, innermost first
+  std::vector<Frame> through;     // the library's lines between it and the instruction, outermost first
 };
 
 struct Finding {
-  std::string name;  // stable: "missing-proxy-fence"
+  std::string name;  // of its kind
   Severity severity = Severity::error;
   std::string message, help;
   std::vector<FindingPlace> places;
   std::uint64_t count = 1;                // how often it was seen, at these lines
+  std::vector<Finding> consequences;      // what follows from it, and goes when it is mended
   WARPMILL_API std::string text() const;  // as printed
+
+  // Whom it concerns: those of its places, and all that use an mbarrier that is misused.
+  struct Party {
+    Dim3 block;
+    std::uint32_t warp = 0;
+    bool operator==(const Party&) const = default;
+  };
+  std::vector<Party> parties;
 };
 
 // What a run executed, all of it under the judge's eyes.
@@ -47,7 +66,7 @@ struct CheckSummary {
 };
 
 struct CheckReport {
-  std::vector<Finding> findings;  // errors first
+  std::vector<Finding> findings;  // errors first; causes, with what follows from them folded in
   CheckSummary executed;
   WARPMILL_API bool clean() const;                   // no error; advice does not count
   WARPMILL_API void join(const CheckReport& other);  // of another run of the same kernel

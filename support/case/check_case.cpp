@@ -5,38 +5,6 @@
 
 namespace wm::cases {
 
-const std::vector<std::string>& checked_findings() {
-  static const std::vector<std::string> names = {"deadlock",
-                                                 "no-end",
-                                                 "wrong-byte-count",
-                                                 "barrier-not-initialised",
-                                                 "barrier-init-not-visible",
-                                                 "barrier-reinitialised",
-                                                 "barrier-overrun",
-                                                 "barrier-count-mismatch",
-                                                 "missed-phase",
-                                                 "shared-race",
-                                                 "global-race",
-                                                 "read-before-arrival",
-                                                 "overwritten-in-use",
-                                                 "missing-proxy-fence",
-                                                 "register-in-flight",
-                                                 "missing-wgmma-fence",
-                                                 "peer-exited",
-                                                 "divergent-aligned",
-                                                 "partial-warpgroup",
-                                                 "register-budget",
-                                                 "out-of-bounds",
-                                                 "misaligned",
-                                                 "use-after-free",
-                                                 "uninitialised-read",
-                                                 "misaligned-tile",
-                                                 "stale-tensor-map",
-                                                 "bank-conflicts",
-                                                 "uncoalesced"};
-  return names;
-}
-
 namespace {
 
 std::vector<CheckRun> runs_of(const CheckRequest& request) {

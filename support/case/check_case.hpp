@@ -50,7 +50,4 @@ struct CheckResult {
 // Where `progress`, `tell` or `begin` end it, with ErrorCode::stopped, the result until there.
 CheckResult check_case(const Case& description, const CheckRequest& request);
 
-// The names of all findings that the judge looks for.
-const std::vector<std::string>& checked_findings();
-
 }  // namespace wm::cases

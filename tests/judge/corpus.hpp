@@ -21,6 +21,8 @@ struct Planted {
 inline void PrintTo(const Planted& bug, std::ostream* out) { *out << bug.name; }
 
 inline const std::filesystem::path corpus_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "corpus";
+// Wrong kernels whose one mistake makes many findings.
+inline const std::filesystem::path causes_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "causes";
 inline const std::filesystem::path clean_folder = std::filesystem::path(WARPMILL_TEST_DATA) / "clean";
 
 // Of warps, in one run: enough for every kernel here, and for those without an end not too many.

@@ -1,4 +1,5 @@
-// docs/findings.md says what is true: its kernels are the corpus's, its reports are what is printed.
+// docs/findings.md says what is true: its list is the library's, its kernels are the corpus's, its reports are what is
+// printed.
 //
 // WARPMILL_UPDATE_DOCS=1 writes both into the document instead.
 #include <cstdlib>
@@ -33,7 +34,17 @@ std::string report_of(const Planted& bug) {
   return "nothing\n";
 }
 
-// The document with each block after a `<!-- kernel name -->` or `<!-- report name -->` as it should be.
+std::string list_of_findings() {
+  std::ostringstream text;
+  text << "| finding | | |\n|---|---|---|\n";
+  for (const vgpu::FindingKind& kind : vgpu::finding_kinds())
+    text << "| [`" << kind.name << "`](#" << kind.name << ") | "
+         << (kind.severity == vgpu::Severity::error ? "error" : "advice") << " | " << kind.meaning << " |\n";
+  return text.str();
+}
+
+// The document with the list after `<!-- findings -->` and each block after a `<!-- kernel name -->` or `<!-- report
+// name -->` as it should be.
 std::string as_it_should_be(const std::string& text) {
   std::map<std::string, Planted> bugs;
   for (const Planted& bug : planted_bugs()) bugs[bug.name] = bug;
@@ -41,15 +52,19 @@ std::string as_it_should_be(const std::string& text) {
   std::string result, line;
   bool skipping = false;
   while (std::getline(lines, line)) {
-    if (skipping && (line.empty() || line.starts_with("    "))) continue;
+    if (skipping && (line.empty() || line.starts_with("    ") || line.starts_with("|"))) continue;
     skipping = false;
     result += line + "\n";
+    const auto replace_by = [&](const std::string& block) {
+      result.append("\n").append(block).append("\n");
+      skipping = true;
+    };
+    if (line == "<!-- findings -->") replace_by(list_of_findings());
     for (const std::string_view kind : {"<!-- kernel ", "<!-- report "}) {
       if (!line.starts_with(kind)) continue;
       const std::string name = line.substr(kind.size(), line.find(' ', kind.size()) - kind.size());
       const bool kernel = kind.find("kernel") != kind.npos;
-      result += "\n" + indented(kernel ? read_text(corpus_folder / (name + ".cu")) : report_of(bugs.at(name))) + "\n";
-      skipping = true;
+      replace_by(indented(kernel ? read_text(corpus_folder / (name + ".cu")) : report_of(bugs.at(name))));
     }
   }
   while (result.ends_with("\n\n")) result.pop_back();
@@ -65,10 +80,13 @@ TEST(FindingsDocument, HoldsTheKernelsAndTheReportsAsPrinted) {
   EXPECT_EQ(now, right) << "WARPMILL_UPDATE_DOCS=1 writes it anew";
 }
 
-TEST(FindingsDocument, HasASectionForEveryFinding) {
-  const std::string text = read_text(document);
-  for (const std::string& name : cases::checked_findings())
-    EXPECT_NE(text.find("\n## " + name + "\n"), std::string::npos) << name;
+TEST(FindingsDocument, HasASectionForEveryFindingInTheOrderOfTheList) {
+  std::istringstream lines(read_text(document));
+  std::vector<std::string> sections, kinds;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("## ")) sections.push_back(line.substr(3));
+  for (const vgpu::FindingKind& kind : vgpu::finding_kinds()) kinds.emplace_back(kind.name);
+  EXPECT_EQ(sections, kinds);
 }
 
 }  // namespace

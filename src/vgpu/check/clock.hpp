@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/machine/effect.hpp"
 
 namespace wm::vgpu::check {
 
@@ -28,12 +28,24 @@ enum class Known : u8 {
 inline constexpr std::size_t ways = 11;
 using Times = std::array<u32, ways>;
 
+// Through a fence that reaches this far.
+constexpr Known fenced_at(Scope scope) {
+  return scope == Scope::block     ? Known::fenced_block
+         : scope == Scope::cluster ? Known::fenced_cluster
+                                   : Known::fenced_device;
+}
+
 inline u32& of(Times& times, Known way) { return times[static_cast<std::size_t>(way)]; }
 inline u32 of(const Times& times, Known way) { return times[static_cast<std::size_t>(way)]; }
 
 inline Times in_every_way(u32 time) {
   Times times;
   times.fill(time);
+  return times;
+}
+inline Times only_as(Known way, u32 time) {
+  Times times{};
+  of(times, way) = time;
   return times;
 }
 // As ordinary actions are known before any fence.

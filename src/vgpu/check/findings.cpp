@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/check/causes.hpp"
+
 namespace wm::vgpu {
 
 namespace {
@@ -14,11 +16,56 @@ std::string who(const FindingPlace& place) {
   return text;
 }
 
+// "in warpmill/pipeline/ring.cuh:89, called at gemm.cu:40": what stands around the line. Wrappers of single
+// instructions add nothing to the instruction's name.
+std::string around(const FindingPlace& place) {
+  std::string text;
+  const auto add = [&](const char* how, const FindingPlace::Frame& frame) {
+    text += fmt::format("{}{}{}:{}", text.empty() ? "" : ", ", how, frame.file, frame.line);
+  };
+  for (const FindingPlace::Frame& frame : place.through)
+    if (frame.file.find("warpmill/ptx/") == frame.file.npos) add("in ", frame);
+  for (const FindingPlace::Frame& frame : place.inlined_at) add("called at ", frame);
+  return text;
+}
+
+bool same(const FindingPlace& a, const FindingPlace& b) {
+  return a.file == b.file && a.line == b.line && a.instruction == b.instruction;
+}
+
+// Which of the places came first is this run's matter.
 bool same(const Finding& a, const Finding& b) {
-  if (a.name != b.name || a.places.size() != b.places.size()) return false;
-  for (std::size_t i = 0; i < a.places.size(); ++i)
-    if (a.places[i].file != b.places[i].file || a.places[i].line != b.places[i].line) return false;
-  return true;
+  return a.name == b.name && std::is_permutation(a.places.begin(), a.places.end(), b.places.begin(), b.places.end(),
+                                                 [](const auto& x, const auto& y) { return same(x, y); });
+}
+
+// Adds a finding, or counts it where the same is there already at the same lines.
+void merge(std::vector<Finding>& findings, const Finding& finding) {
+  const auto known = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return same(f, finding); });
+  if (known == findings.end())
+    findings.push_back(finding);
+  else
+    known->count += finding.count;
+}
+
+// "read-before-arrival at a.cu:44, a.cu:45; deadlock at a.cu:23"
+std::string in_short(const std::vector<Finding>& findings) {
+  std::vector<std::pair<std::string, std::string>> lines;  // of each name
+  for (const Finding& finding : findings) {
+    auto known = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.first == finding.name; });
+    if (known == lines.end()) known = lines.insert(known, {finding.name, ""});
+    if (finding.places.empty()) continue;
+    known->second +=
+        fmt::format("{}{}:{}", known->second.empty() ? " at " : ", ", finding.places[0].file, finding.places[0].line);
+  }
+  std::string text;
+  for (const auto& [name, at] : lines) text += fmt::format("{}{}{}", text.empty() ? "" : "; ", name, at);
+  return text;
+}
+
+void errors_first(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
 }
 }  // namespace
 
@@ -26,9 +73,13 @@ std::string Finding::text() const {
   std::string text = fmt::format("{}[{}]: {}\n", severity == Severity::error ? "error" : "advice", name, message);
   for (const FindingPlace& place : places) {
     text += fmt::format("  --> {}:{}   {}   {}\n", place.file, place.line, place.instruction, who(place));
+    if (const std::string chain = around(place); !chain.empty()) text += fmt::format("      {}\n", chain);
     if (!place.what.empty()) text += fmt::format("      {}\n", place.what);
   }
   if (!help.empty()) text += fmt::format("  help: {}\n", help);
+  if (!consequences.empty())
+    text += fmt::format("  and {} more that follow{} from it: {}\n", consequences.size(),
+                        consequences.size() == 1 ? "s" : "", in_short(consequences));
   return text;
 }
 
@@ -38,16 +89,10 @@ bool CheckReport::clean() const {
 }
 
 void CheckReport::join(const CheckReport& other) {
-  for (const Finding& finding : other.findings) {
-    const auto known =
-        std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return same(f, finding); });
-    if (known == findings.end())
-      findings.push_back(finding);
-    else
-      known->count += finding.count;
-  }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  std::vector<Finding> all = check::unfold(findings);
+  for (const Finding& finding : check::unfold(other.findings)) merge(all, finding);
+  findings = check::fold(std::move(all));
+  errors_first(findings);
   executed.instructions += other.executed.instructions;
   executed.accesses += other.executed.accesses;
   executed.copies += other.executed.copies;
@@ -58,21 +103,32 @@ void CheckReport::join(const CheckReport& other) {
 
 namespace check {
 
-bool Findings::is_new(const std::string& name, u32 first_site, u32 second_site) {
-  const auto [known, added] = seen_.try_emplace({name, first_site, second_site}, all_.size());
+bool Findings::is_new(Flaw flaw, u32 first_site, u32 second_site) {
+  const auto [known, added] = seen_.try_emplace({flaw, first_site, second_site}, all_.size());
   if (!added) ++all_[known->second].count;
   return added;
 }
 
-bool Findings::has(const std::string& name) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const Finding& finding) { return finding.name == name; });
+bool Findings::has(Flaw flaw) const {
+  return std::any_of(seen_.begin(), seen_.end(), [&](const auto& seen) { return std::get<0>(seen.first) == flaw; });
 }
 
 std::vector<Finding> Findings::take() {
-  std::stable_sort(all_.begin(), all_.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  for (Finding& finding : all_)
+    for (const FindingPlace& place : finding.places) {
+      const Finding::Party party{place.block, place.warp};
+      if (std::find(finding.parties.begin(), finding.parties.end(), party) == finding.parties.end())
+        finding.parties.push_back(party);
+    }
+  for (const auto& [number, circle] : circles_)
+    for (const Finding::Party& party : *circle) all_[number].parties.push_back(party);
+  std::vector<Finding> merged;
+  for (const Finding& finding : all_) merge(merged, finding);
+  merged = fold(std::move(merged));
+  errors_first(merged);
+  all_.clear();
   seen_.clear();
-  return std::exchange(all_, {});
+  return merged;
 }
 
 }  // namespace check

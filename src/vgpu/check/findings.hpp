@@ -2,27 +2,39 @@
 #pragma once
 
 #include <map>
-#include <string>
 #include <tuple>
 #include <vector>
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/machine/flaws.hpp"
 #include "warpmill/check.hpp"
 
 namespace wm::vgpu::check {
 
 class Findings {
  public:
-  // Whether this finding at these instructions is new; else it is counted.
-  bool is_new(const std::string& name, u32 first_site, u32 second_site);
-  void add(Finding finding) { all_.push_back(std::move(finding)); }
-  bool has(const std::string& name) const;
-  // Errors first, in the order they were found.
+  // Adds one unless it is known for these instructions, where it is counted: describe(Finding&) says the rest.
+  template <class Describe>
+  void report(Flaw flaw, u32 first_site, u32 second_site, Describe&& describe) {
+    if (!is_new(flaw, first_site, second_site)) return;
+    const FindingKind& entry = entry_of(flaw);
+    Finding& finding = all_.emplace_back();
+    finding.name = entry.name;
+    finding.severity = entry.severity;
+    finding.message = entry.meaning;
+    finding.help = entry.help;
+    describe(finding);
+  }
+  bool has(Flaw flaw) const;
+  // The finding that is being described concerns all of these too; they are asked for at the end.
+  void concerns(const std::vector<Finding::Party>& circle) { circles_.emplace_back(all_.size() - 1, &circle); }
+  // Those at the same lines together; errors first, in the order they were found.
   std::vector<Finding> take();
 
  private:
-  std::map<std::tuple<std::string, u32, u32>, std::size_t> seen_;
+  bool is_new(Flaw flaw, u32 first_site, u32 second_site);
+  std::map<std::tuple<Flaw, u32, u32>, std::size_t> seen_;
   std::vector<Finding> all_;
+  std::vector<std::pair<std::size_t, const std::vector<Finding::Party>*>> circles_;
 };
 
 }  // namespace wm::vgpu::check

@@ -16,8 +16,7 @@ Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run) {
   blocks_.resize(std::size_t{run.shape.grid.x} * run.shape.grid.y * run.shape.grid.z);
   async_.resize(1);
   for (const Function& function : run.program.functions())
-    for (u32 op = 0; op < function.ops.size(); ++op)
-      multiplies_ |= sites_.at(sites_.of(function, op)).action == Action::matrix;
+    for (u32 op = 0; op < function.ops.size(); ++op) multiplies_ |= function.effects[op].kind == Effect::Kind::multiply;
 }
 
 void Judge::cluster_starts(const Cluster& cluster) {
@@ -48,15 +47,14 @@ Stamp Judge::stamp(const Warp& warp, u32 lanes, u32 site) {
   stamp.lanes = lanes;
   stamp.time = state.clock.now();
   stamp.site = site;
-  stamp.strong = sites_.at(site).strong;
+  const Effect& effect = sites_.effect(site);
+  stamp.strong = effect.kind == Effect::Kind::access && effect.strong();
   return stamp;
 }
 
 FindingPlace Judge::place(const Stamp& stamp, std::string what) const {
   FindingPlace place = sites_.place(stamp.site);
-  const u32 block = stamp.warp / warps_per_block_;
-  const Dim3& grid = run_.shape.grid;
-  place.block = {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
+  place.block = id_of(stamp.warp / warps_per_block_);
   place.warp = stamp.warp % warps_per_block_;
   if (const auto role = roles_.find(stamp.warp); role != roles_.end()) place.role = role->second;
   place.what = std::move(what);
@@ -74,11 +72,12 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   const Site& site = sites_.at(number);
   running_warp_ = state_of(warp).number;
   if (!warp.resumed) ++executed_.instructions;
-  if (site.aligned && site.first_op && !warp.resumed) check_aligned(warp, number, active);
-  if (multiplies_ && site.first_op && !warp.resumed) check_registers(state_of(warp), warp, number);
-  if (site.action == Action::warp_sync && !warp.resumed) gather_warp(warp, op, active);
+  const Effect& effect = *site.effect;
+  if (effect.whole_warp && !warp.resumed) check_aligned(warp, number, active);
+  if (multiplies_ && effect.first && !warp.resumed) check_registers(state_of(warp), warp, number);
+  if (effect.kind == Effect::Kind::warp_sync && !warp.resumed) gather_warp(warp, op, active);
   if (site.reads_unwritten)
-    report("uninitialised-read", number, 0, [&](Finding& finding) {
+    findings_.report(Flaw::uninitialised_read, number, 0, [&](Finding& finding) {
       finding.message = "a register is read that no instruction writes";
       finding.help = "write it first; registers hold nothing when a kernel starts";
       finding.places = {place(stamp(warp, active, number), "reads it")};
@@ -87,37 +86,39 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
 
 void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
   if (!doubtful_.empty()) settle_writes();
-  for (const Learnt& learnt : learnt_) state_of(warp).clock.learn(learnt.lanes, learnt.clock);
+  for (const Learnt& learnt : learnt_)
+    state_of(warp).clock.change(learnt.lanes, [&](LaneClass& c) {
+      c.clock.join(learnt.clock);
+      c.pending.join(learnt.pending);
+    });
   learnt_.clear();
-  const u32 number = running_;
-  const Site& site = sites_.at(number);
-  if (site.action == Action::none || waits) return;
-  WarpState& state = state_of(warp);
-  switch (site.action) {
-    case Action::fence:
-    case Action::proxy_fence:
-    case Action::init_fence:
-    case Action::map_release:
-    case Action::map_acquire: run_fence(warp, site, active); break;
-    case Action::warp_sync: state.clock.meet(active, state.gathered_clock, state.gathered_pending); break;
-    case Action::cluster_arrive: cluster_arrive(warp, active, site.relaxed); break;
-    case Action::cluster_wait: cluster_wait(warp, active); break;
-    case Action::copy_commit: commit(state.copies, active); break;
-    case Action::bulk_commit: commit(state.bulk, active); break;
-    case Action::copy_wait:
-      if (site.instruction->modifiers.back() == "wait_all") commit(state.copies, active);
-      wait_groups(state, state.copies, active, site.number, false);
-      break;
-    case Action::bulk_wait: wait_groups(state, state.bulk, active, site.number, site.reading); break;
-    case Action::matrix_fence:
+  if (waits) return;
+  const Effect& effect = sites_.effect(running_);
+  using Kind = Effect::Kind;
+  switch (effect.kind) {
+    case Kind::fence:
+    case Kind::proxy_fence:
+    case Kind::init_fence:
+    case Kind::map_release:
+    case Kind::map_acquire: return run_fence(warp, effect, active);
+    case Kind::warp_sync: {
+      WarpState& state = state_of(warp);
+      return state.clock.meet(active, state.gathered_clock, state.gathered_pending);
+    }
+    case Kind::cluster_arrive: return cluster_arrive(warp, active, effect.relaxed());
+    case Kind::cluster_wait: return cluster_wait(warp, active);
+    case Kind::commit: return commit(warp, effect.completion, active);
+    case Kind::wait:
+      if (effect.commits) commit(warp, effect.completion, active);
+      return wait_groups(warp, effect, active);
+    case Kind::multiply_fence: {
+      WarpState& state = state_of(warp);
       state.fenced = true;
       std::fill(state.dirty.begin(), state.dirty.end(), 0);
-      break;
-    case Action::matrix_commit: ++state.products.open; break;
-    case Action::matrix_wait: wait_products(warp, site.number); break;
-    case Action::set_registers: set_registers(warp, number, active); break;
-    case Action::none:
-    case Action::matrix: break;
+      return;
+    }
+    case Kind::register_budget: return set_registers(warp, running_, active);
+    default: return;
   }
 }
 
@@ -134,14 +135,13 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   if (warp.block().live_threads > 0) return;
   check_warpgroups(warp.block());
   const auto visited = [&](const Stamp& visit) {
-    report(fault::peer_exited, visit.site, 0, [&](Finding& finding) {
+    findings_.report(Flaw::peer_exited, visit.site, 0, [&](Finding& finding) {
       const Dim3& id = warp.block().id;
       finding.message = "shared memory of another block is used, and nothing keeps that block from exiting first";
       finding.places = {place(visit, fmt::format("uses shared memory of block ({},{},{})", id.x, id.y, id.z))};
-      finding.help = "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access";
     });
   };
-  for (const auto& [visitor, visit] : block.visitors)
+  for (const Stamp& visit : block.visitors)
     if (!block.exits.covers_any(visit.warp, visit.lanes, visit.time, Known::control)) visited(visit);
   for (const u32 copy : block.arriving) {
     const AsyncWork& work = async_[copy];
@@ -149,78 +149,38 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   }
 }
 
-namespace {
-// What to do about an error that ended the run.
-std::string help_for(const std::string& name) {
-  static const std::map<std::string, std::string> help = {
-      {fault::out_of_bounds, "compare the index with the size; the last block of a grid often reaches beyond it"},
-      {fault::misaligned, "an access of n bytes needs a multiple of n; copies need 16 bytes, tensor tiles 128"},
-      {fault::use_after_free, "free the memory after its last use, with a barrier between"},
-      {fault::peer_exited,
-       "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access"},
-      {fault::partial_warpgroup, "all four warps of an aligned warpgroup execute it, all their lanes"},
-      {fault::no_end, "look for a loop that waits for what never comes; --max-instructions allows more"},
-  };
-  const auto found = help.find(name);
-  return found == help.end() ? std::string() : found->second;
-}
-}  // namespace
-
 void Judge::faulted(const Fault& fault) {
   if (findings_.has(fault.finding)) return;
-  Finding finding;
-  finding.name = fault.finding;
-  finding.message = fault.what_happened;
-  finding.help = help_for(fault.finding);
-  if (fault.finding == fault::out_of_bounds && fault.what_happened.starts_with("shared "))
-    finding.help =
-        "shared memory is what the kernel declares and the dynamic bytes that the launch asks for (`shared` in a case "
-        "file): ask for more, or look at the index";
-  if (fault.function != nullptr) {
-    finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
-    finding.places[0].block = fault.block;
-    finding.places[0].warp = fault.warp;
-  } else if (fault.finding == fault::no_end) {
-    Stamp last;
-    last.warp = running_warp_;
-    last.site = running_;
-    finding.places = {place(last, "was running")};
-  }
-  findings_.add(std::move(finding));
+  findings_.report(fault.finding, 0, 0, [&](Finding& finding) {
+    finding.message = fault.what_happened;
+    if (fault.finding == Flaw::out_of_bounds && fault.what_happened.starts_with("shared "))
+      finding.help =
+          "shared memory is what the kernel declares and the dynamic bytes that the launch asks for (`shared` in a "
+          "case file): ask for more, or look at the index";
+    if (fault.function != nullptr) {
+      finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
+      finding.places[0].block = fault.block;
+      finding.places[0].warp = fault.warp;
+    } else if (fault.finding == Flaw::no_end) {
+      Stamp last;
+      last.warp = running_warp_;
+      last.site = running_;
+      finding.places = {place(last, "was running")};
+    }
+  });
 }
 
 CheckReport Judge::take_report() {
   report_doubtful_reads();
   for (const auto& [site, access] : unwritten_reads_) {
     if (explained_reads_.contains(site)) continue;
-    report("uninitialised-read", site, 0, [&](Finding& finding) {
+    findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
       finding.message =
           fmt::format("{} memory is read that nobody has written", is_shared(access.address) ? "shared" : "global");
-      finding.help = "write it first; memory holds nothing when a kernel starts";
       finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
     });
   }
-  for (const auto* advices : {&conflicts_, &scattered_}) {
-    const bool banks = advices == &conflicts_;
-    for (const auto& [site, advice] : *advices) {
-      if (advice.actual < 2 * advice.ideal) continue;
-      Finding finding;
-      finding.name = banks ? "bank-conflicts" : "uncoalesced";
-      finding.severity = Severity::advice;
-      finding.message =
-          banks ? fmt::format("shared memory answers in {} turns where {} would do, {} accesses of warps together",
-                              advice.actual, advice.ideal, advice.executed)
-                : fmt::format(
-                      "global memory moves {} sectors of 32 bytes where {} would do, {} accesses of warps "
-                      "together",
-                      advice.actual, advice.ideal, advice.executed);
-      finding.help = banks ? "pad the rows, or swizzle them, so that lanes meet different banks"
-                           : "let neighbouring lanes touch neighbouring addresses";
-      finding.places = {sites_.place(site)};
-      finding.count = advice.executed;
-      findings_.add(std::move(finding));
-    }
-  }
+  report_advice();
   CheckReport report;
   report.findings = findings_.take();
   report.executed = executed_;

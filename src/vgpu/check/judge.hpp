@@ -62,7 +62,8 @@ class Judge final : public Observer {
   // What has met at a barrier in one of its last generations.
   struct Meeting {
     u64 generation = ~u64{0};
-    Clock clock, pending;
+    Clock clock;
+    Pending pending;
   };
   using Meetings = std::array<Meeting, 4>;
   static Meeting& meeting(Meetings& meetings, u64 generation);
@@ -79,7 +80,8 @@ class Judge final : public Observer {
     WarpClock clock;
     Meeting warp_meeting;  // bar.warp.sync that is being gathered
     u32 gathered = 0;
-    Clock gathered_clock, gathered_pending;  // of the last that was complete
+    Clock gathered_clock;  // of the last that was complete
+    Pending gathered_pending;
     std::array<u64, lanes_per_warp> barrier_generation{}, cluster_generation{};
     std::array<GroupLine, lanes_per_warp> copies, bulk;
     struct {
@@ -110,26 +112,36 @@ class Judge final : public Observer {
       Stamp last;
     };
     Together4 budgets, multiplies;
+    struct {
+      Stamp stamp;
+      u64 barrier = 0;  // its address
+      const char* why = nullptr;
+    } idle_wait;  // its last wait for an mbarrier, where that was granted without a phase having ended for it
   };
 
   struct Mbarrier {
     u64 address = 0;  // in shared memory, with the block's rank
-    u64 id = 0;       // its line of completed phases
+    u64 id = 0;  // its line of completed phases, for copies; behind it those for messages of its block and of peers
     Stamp init;
     bool valid = false, again = false;  // again: it was valid when it was initialised
     u32 expected = 0, pending = 0;
     i64 bytes = 0;
-    u32 phase = 0;                               // number of the one that goes on
-    Clock arriving;                              // of this phase and all before
-    Clock done;                                  // of all phases that are over
-    std::map<std::pair<u32, u32>, Stamp> users;  // the last use of each warp's lanes
-    std::vector<Stamp> waits;                    // for the phase that ended last
-    Stamp expectation;                           // the last announcement of bytes
-    Stamp copy;                                  // the last copy that brought some
+    u32 phase = 0;                                      // number of the one that goes on
+    Clock arriving;                                     // of this phase and all before
+    Clock done;                                         // of all phases that are over
+    Clock peers_arriving, peers_done;                   // what is learnt beside that by who waits at cluster scope
+    bool own_messages = false, peers_messages = false;  // st.async has brought bytes
+    std::map<std::pair<u32, u32>, Stamp> users;         // the last use of each warp's lanes
+    std::vector<Stamp> waits;                           // for the phase that ended last
+    Stamp expectation;                                  // the last announcement of bytes
+    Stamp copy;                                         // the last copy that brought some
     Stamp last_arrival;
-    std::map<u32, Stamp> arrivals;  // the last one of each warp
-    Stamp missed_end;               // what ended a phase when nobody had seen the end of the one before
-    std::map<u64, u32> under_way;   // copies: bytes still to come
+    std::map<u32, Stamp> arrivals;               // the last one of each warp
+    std::vector<Stamp> arrived, arrived_before;  // in this phase and in the one before, a warp's at one site together
+    Stamp missed_end;                            // what ended a phase when nobody had seen the end of the one before
+    std::vector<Stamp> missed_crowd;             // all that arrived in the two, where they are more than it expects
+    std::map<u64, u32> under_way;                // copies: bytes still to come
+    std::vector<Finding::Party>* circle = nullptr;  // all that use it
   };
 
   // Lanes of the running instruction that have waited for an mbarrier, and what they learn of it.
@@ -137,6 +149,7 @@ class Judge final : public Observer {
     u64 barrier = 0;
     u32 lanes = 0;
     Clock clock;
+    Pending pending;
   };
 
   struct BlockState {
@@ -155,8 +168,8 @@ class Judge final : public Observer {
     };
     std::map<u32, Products> products;
     Clock exits;
-    std::unordered_map<u32, Stamp> visitors;  // accesses from other blocks, the last one of each warp
-    std::vector<u32> arriving;                // copies that other blocks sent into this one
+    LastOfEach visitors;        // accesses from other blocks
+    std::vector<u32> arriving;  // copies that other blocks sent into this one
   };
 
   // A copy, or a wgmma of a warpgroup.
@@ -170,8 +183,9 @@ class Judge final : public Observer {
     Clock clock;     // of the issue, while it is under way
     u32 unread = 0;  // asynchronous work whose result this overwrote before anybody had read it
     bool matrix = false;
-    bool signals = false;  // a barrier; else a group
-    bool generic = false;  // its writes are those of ordinary instructions: cp.async
+    bool signals = false;    // a barrier; else a group
+    bool generic = false;    // its writes are those of ordinary instructions: cp.async, st.async
+    bool from_peer = false;  // a message of another block's thread
   };
 
   // An accessor's view while cells are checked.
@@ -191,23 +205,19 @@ class Judge final : public Observer {
     const Dim3& grid = run_.shape.grid;
     return (block.id.z * grid.y + block.id.y) * grid.x + block.id.x;
   }
+  Dim3 id_of(u32 block) const {
+    const Dim3& grid = run_.shape.grid;
+    return {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
+  }
   BlockState& state_of(const Block& block) { return *blocks_[number_of(block)]; }
+  const WarpState& state_of(u32 warp) const { return blocks_[warp / warps_per_block_]->warps[warp % warps_per_block_]; }
   WarpState& state_of(const Warp& warp) { return state_of(warp.block()).warps[warp.index()]; }
   Meetings& cluster_meetings(const Cluster& cluster) { return state_of(*cluster.blocks[0]).cluster_meetings; }
-  // Adds a finding unless it is known for these instructions: describe(Finding&) says the rest.
-  template <class Describe>
-  void report(const char* name, u32 first_site, u32 second_site, Describe&& describe) {
-    if (!findings_.is_new(name, first_site, second_site)) return;
-    Finding finding;
-    finding.name = name;
-    describe(finding);
-    findings_.add(std::move(finding));
-  }
   Stamp stamp(const Warp& warp, u32 lanes, u32 site);
   u32 site_of(const Warp& warp, const Op& op) const;
-  u64 new_line() { return lines_ += 2; }
+  u64 new_line() { return lines_ += 4; }  // and three behind it
 
-  // judge_memory.cpp
+  // judge_memory.cpp, judge_races.cpp
   void check_range(Actor& actor, u64 address, u64 bytes);
   void check_footprint(Actor& actor, const Footprint& footprint);
   void check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes);
@@ -215,35 +225,51 @@ class Judge final : public Observer {
   void check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes);
   void check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes);
   void check_written(const Actor& actor, u64 address, u64 bytes);
+  const std::byte* bytes_at(const Actor& actor, u64 address, u64 bytes) const;
   bool ordered(const Actor& actor, const Stamp& before, Known way) const;
   bool async_ordered(const Actor& actor, u32 work, Known way) const;
   bool async_reads_ordered(const Actor& actor, u32 work) const;
+  bool outlasts(const Actor& actor, const Stamp& earlier) const;
   bool overwrote_unread(const Actor& actor, const Stamp& write) const;
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
+  Scope distance(u32 warp, u32 other) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
   Shadow* shadow_of(const Actor& actor, u64 address);
-  void pass_flags(const Warp& warp, const Site& site, AccessKind kind, u64 address, u32 lane);
+  void pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, u64 address, u32 lane);
   void remember_visit(const Block& owner, const Stamp& stamp);
   void check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane);
   bool is_unwritten(u64 address) const;
   void settle_writes();
+  bool is_atomic(const Stamp& stamp) const {
+    const Effect& effect = sites_.effect(stamp.site);
+    return effect.kind == Effect::Kind::access && effect.atomic;
+  }
   static bool is_plain_read(const Actor& actor) {
     return actor.stamp.async == 0 && !actor.stamp.strong && !actor.writes;
   }
   void doubt_read(const Stamp& reader, const Stamp& atomic, u64 address, u64 bytes);
   void settle_reads(const Stamp& compare, u64 address, u64 bytes);
   void report_doubtful_reads();
-  void advise(u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
 
-  // judge_barriers.cpp
+  // judge_advice.cpp
+  void advise(const Warp& warp, u32 site, AccessKind kind, const u64* addresses, u32 bytes, u32 active);
+  void report_advice();
+
+  // judge_barriers.cpp, judge_mbarriers.cpp, judge_misuse.cpp
   Mbarrier* find_mbarrier(const Cluster& cluster, u64 address);
   void check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use, bool by_copy);
   void reinitialised(const Stamp& init, u64 address, const Stamp& use);
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
-  void arrive(Mbarrier& barrier, u32 count, const Clock& message, const Stamp& stamp);
+  void arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& stamp);
   void turn(Mbarrier& barrier);
-  void wait(Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, bool relaxed);
+  void wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Effect& effect);
   void check_bytes_left(const Cluster& cluster);
+  void joins_circle(Mbarrier& barrier, u32 warp);
+  static std::vector<Stamp> crowd(const Mbarrier& barrier);
+  void ends_in_a_copy(const Mbarrier& barrier, const AsyncWork& copy, u32 left);
+  void overrun(const Mbarrier& barrier, const Stamp& arrival, const std::vector<Stamp>& others);
+  void missed(const Mbarrier& barrier, const Stamp& waiter, std::string waits, const Stamp& end,
+              const std::vector<Stamp>& crowd);
   std::string describe_wait(const Cluster& cluster, const Warp& warp, const Part& part);
   std::string why_pending(const Cluster& cluster, const Mbarrier& barrier);
   void cluster_arrive(const Warp& warp, u32 lanes, bool relaxed);
@@ -253,10 +279,9 @@ class Judge final : public Observer {
   void divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site);
 
   // judge_async.cpp
-  static void commit(std::array<GroupLine, lanes_per_warp>& lines, u32 lanes);
-  void wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>& lines, u32 lanes, u32 allowed,
-                   bool reading);
-  void run_fence(const Warp& warp, const Site& site, u32 lanes);
+  void commit(const Warp& warp, Completion groups, u32 lanes);
+  void wait_groups(const Warp& warp, const Effect& effect, u32 lanes);
+  void run_fence(const Warp& warp, const Effect& effect, u32 lanes);
   void check_map(const Warp& warp, u32 lane, u64 map, const Stamp& stamp);
   void missing_matrix_fence(const WarpState& state, const Stamp& stamp, u32 dirt);
   void check_registers(WarpState& state, const Warp& warp, u32 site);
@@ -280,8 +305,9 @@ class Judge final : public Observer {
   std::vector<std::unique_ptr<BlockState>> blocks_;  // of the grid; those that run
   Shadow global_;
   std::unordered_map<u64, Flag> flags_;
-  std::vector<AsyncWork> async_;             // by number, from 1
-  std::unordered_map<u64, Clock> arrivals_;  // of cp.async.mbarrier.arrive, on their way
+  std::map<std::pair<u32, u64>, std::vector<Finding::Party>> circles_;  // of mbarriers, by block and offset
+  std::vector<AsyncWork> async_;                                        // by number, from 1
+  std::unordered_map<u64, Clock> arrivals_;                             // of cp.async.mbarrier.arrive, on their way
   std::unordered_map<u64, Stamp> arrival_stamps_;
   u64 arrivals_issued_ = 0;
   std::vector<MemoryRange> unwritten_;  // device memory

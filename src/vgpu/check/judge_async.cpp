@@ -9,13 +9,22 @@
 
 namespace wm::vgpu::check {
 
-void Judge::commit(std::array<GroupLine, lanes_per_warp>& lines, u32 lanes) {
+void Judge::commit(const Warp& warp, Completion groups, u32 lanes) {
+  WarpState& state = state_of(warp);
+  if (groups == Completion::products) {
+    ++state.products.open;
+    return;
+  }
+  auto& lines = groups == Completion::bulk_groups ? state.bulk : state.copies;
   for (u32 left = lanes; left != 0; left &= left - 1) ++lines[std::countr_zero(left)].open;
 }
 
-void Judge::wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>& lines, u32 lanes, u32 allowed,
-                        bool reading) {
-  const bool generic = &lines == &state.copies;  // cp.async: known as ordinary writes are, fences still to come
+void Judge::wait_groups(const Warp& warp, const Effect& effect, u32 lanes) {
+  if (effect.completion == Completion::products) return wait_products(warp, effect.count);
+  WarpState& state = state_of(warp);
+  const bool generic = effect.completion == Completion::copy_groups;  // known as ordinary writes are, fences to come
+  const auto& lines = generic ? state.copies : state.bulk;
+  const u32 allowed = effect.count;
   for (u32 left = lanes; left != 0; left &= left - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(left));
     const GroupLine& line = lines[lane];
@@ -23,29 +32,29 @@ void Judge::wait_groups(WarpState& state, std::array<GroupLine, lanes_per_warp>&
     const Times times = generic ? plainly(line.open - 1 - allowed) : in_every_way(line.open - 1 - allowed);
     Clock known;
     known.learn(async_line(line.id + 1), times);
-    if (!reading) known.learn(async_line(line.id), times);
+    if (!effect.sources_only) known.learn(async_line(line.id), times);
     state.clock.learn(1u << lane, known);
   }
 }
 
-void Judge::run_fence(const Warp& warp, const Site& site, u32 lanes) {
+void Judge::run_fence(const Warp& warp, const Effect& effect, u32 lanes) {
   WarpState& state = state_of(warp);
-  switch (site.action) {
-    case Action::fence: {
-      if (site.acquire) state.clock.change(lanes, [](LaneClass& c) { c.clock.join(std::exchange(c.pending, {})); });
-      if (!site.release) return;
-      state.clock.fence(lanes, Known::fenced_block);
-      if (site.scope != Scope::block) state.clock.fence(lanes, Known::fenced_cluster);
-      if (site.scope == Scope::device) state.clock.fence(lanes, Known::fenced_device);
+  using Kind = Effect::Kind;
+  switch (effect.kind) {
+    case Kind::fence:
+      if (effect.acquires()) state.clock.change(lanes, [&](LaneClass& c) { c.pending.take(effect.scope, c.clock); });
+      if (!effect.releases()) return;
+      for (const Scope scope : {Scope::block, Scope::cluster, Scope::device})
+        if (scope <= effect.scope) state.clock.fence(lanes, fenced_at(scope));
       return;
-    }
-    case Action::proxy_fence:
-      if (site.shared) state.clock.fence(lanes, Known::shared_proxy);
-      if (site.global) state.clock.fence(lanes, Known::global_proxy);
+    case Kind::proxy_fence:
+      if (effect.space != AddressSpace::global) state.clock.fence(lanes, Known::shared_proxy);
+      if (effect.space == AddressSpace::global || effect.space == AddressSpace::generic)
+        state.clock.fence(lanes, Known::global_proxy);
       return;
-    case Action::init_fence: state.clock.fence(lanes, Known::init); return;
-    case Action::map_release: state.clock.fence(lanes, Known::map_released); return;
-    case Action::map_acquire: state.clock.acquire_maps(lanes); return;
+    case Kind::init_fence: return state.clock.fence(lanes, Known::init);
+    case Kind::map_release: return state.clock.fence(lanes, Known::map_released);
+    case Kind::map_acquire: return state.clock.acquire_maps(lanes);
     default: return;
   }
 }
@@ -54,15 +63,17 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   WarpState& state = state_of(warp);
   const u32 site = running_;
   const u32 number = static_cast<u32>(async_.size());
+  const Effect& effect = sites_.effect(site);
   const Stamp me = stamp(warp, 1u << lane, site);
   AsyncWork work;
   work.issue = me;
-  work.signals = issue.barrier != 0;
-  work.generic = !issue.async_proxy;
+  work.signals = effect.completion == Completion::mbarrier;
+  work.generic = effect.proxy == Proxy::generic;
+  work.from_peer = work.generic && work.signals && issue.barrier >> shared_rank_shift != warp.block().rank;
   work.bytes = issue.writes.bytes();
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
-  if (issue.group != CopyIssue::Group::none) {
-    auto& lines = issue.group == CopyIssue::Group::bulk ? state.bulk : state.copies;
+  if (!work.signals) {
+    auto& lines = effect.completion == Completion::bulk_groups ? state.bulk : state.copies;
     GroupLine& line = lines[lane];
     if (line.id == 0) line.id = new_line();
     work.line = line.id;
@@ -75,30 +86,28 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
 
   if (issue.barrier != 0)
     if (Mbarrier* barrier = find_mbarrier(warp.cluster(), issue.barrier)) {
-      check_init_visible(warp, lane, issue.barrier, *barrier, me, issue.async_proxy);
+      check_init_visible(warp, lane, issue.barrier, *barrier, me, effect.proxy == Proxy::async);
       barrier->under_way[number] = static_cast<u32>(async_[number].bytes);
+      joins_circle(*barrier, me.warp);
     }
-  if (issue.swizzle_pattern != 0 && issue.tile % issue.swizzle_pattern != 0 &&
-      findings_.is_new("misaligned-tile", site, 0)) {
-    Finding finding;
-    finding.name = "misaligned-tile";
-    finding.message = fmt::format("a swizzled tile lies at {:#x}, which is no multiple of its pattern's {} bytes",
-                                  issue.tile & shared_offset_mask, issue.swizzle_pattern);
-    finding.help =
-        fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile", issue.swizzle_pattern);
-    finding.places = {place(me, "copies the tile")};
-    findings_.add(std::move(finding));
-  }
+  if (issue.swizzle_pattern != 0 && issue.tile % issue.swizzle_pattern != 0)
+    findings_.report(Flaw::misaligned_tile, site, 0, [&](Finding& finding) {
+      finding.message = fmt::format("a swizzled tile lies at {:#x}, which is no multiple of its pattern's {} bytes",
+                                    issue.tile & shared_offset_mask, issue.swizzle_pattern);
+      finding.help = fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile",
+                                 issue.swizzle_pattern);
+      finding.places = {place(me, "copies the tile")};
+    });
   if (issue.map != 0) check_map(warp, lane, issue.map, me);
 
   Actor actor{warp, state.clock.of_lane(lane), me};
   actor.stamp.async = number;
-  actor.async_proxy = issue.async_proxy;
+  actor.async_proxy = effect.proxy == Proxy::async;
   actor.reads = true;
   check_footprint(actor, issue.reads);
   actor.reads = false;
   actor.writes = true;
-  actor.stamp.strong = issue.atomic;
+  actor.stamp.strong = effect.atomic;
   check_footprint(actor, issue.writes);
   return number;
 }
@@ -111,15 +120,10 @@ void Judge::check_map(const Warp& warp, u32 lane, u64 map, const Stamp& me) {
     const Stamp& write = cell.write;
     if (!write.exists() || write.async != 0) return;
     if (ordered(actor, write, Known::map_acquired)) return;
-    if (!findings_.is_new("stale-tensor-map", me.site, 0)) return;
-    Finding finding;
-    finding.name = "stale-tensor-map";
-    finding.message = "a copy uses a tensor map that this kernel changed, without the fences that make it visible";
-    finding.help =
-        "the writer runs fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy), the copying "
-        "thread fence.proxy.tensormap::generic.acquire on the map";
-    finding.places = {place(me, "copies through the map"), place(write, "changed it")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::stale_tensor_map, me.site, 0, [&](Finding& finding) {
+      finding.message = "a copy uses a tensor map that this kernel changed, without the fences that make it visible";
+      finding.places = {place(me, "copies through the map"), place(write, "changed it")};
+    });
   };
   if (Shadow* const shadow = shadow_of(actor, map)) shadow->for_each(map, 128, false, check);
 }
@@ -155,17 +159,15 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
     // A step along K moves within the pattern's rows; the rows themselves must start where the pattern does.
     if (operand.swizzle_pattern == 0 || operand.base_offset != 0) continue;
     if (operand.address % operand.swizzle_pattern / 128 == 0) continue;
-    if (!findings_.is_new("misaligned-tile", number, 0)) continue;
-    Finding finding;
-    finding.name = "misaligned-tile";
-    finding.message = fmt::format(
-        "a swizzled operand of wgmma lies at {:#x}; its rows do not start at a multiple of the "
-        "pattern's {} bytes",
-        operand.address, operand.swizzle_pattern);
-    finding.help =
-        fmt::format("align the tile to {} bytes, or say its base offset in the descriptor", operand.swizzle_pattern);
-    finding.places = {place(me, "reads the tile")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::misaligned_tile, number, 0, [&](Finding& finding) {
+      finding.message = fmt::format(
+          "a swizzled operand of wgmma lies at {:#x}; its rows do not start at a multiple of the "
+          "pattern's {} bytes",
+          operand.address, operand.swizzle_pattern);
+      finding.help =
+          fmt::format("align the tile to {} bytes, or say its base offset in the descriptor", operand.swizzle_pattern);
+      finding.places = {place(me, "reads the tile")};
+    });
   }
   Actor actor{warp, state.clock.of_lane(0), me};
   actor.stamp.async = work_number;
@@ -174,35 +176,30 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
   check_footprint(actor, issue.reads);
 
   // Its registers: D in flight until its wait, A until then not to be written.
-  const auto& operands = sites_.at(number).instruction->operands;
-  const auto each = [&](const ptx::Operand& list, bool sum) {
-    for (const ptx::Operand& part : list.parts) {
-      if (part.kind != ptx::OperandKind::reg) continue;
-      const u32 dirt = state.dirty[part.index];
+  const auto each = [&](std::span<const u32> registers, bool sum) {
+    for (const u32 reg : registers) {
+      const u32 dirt = state.dirty[reg];
       if ((!sum || issue.accumulates) && (!state.fenced || dirt != 0)) missing_matrix_fence(state, me, dirt);
-      state.in_flight[part.index] = {state.products.open, number, sum};
+      state.in_flight[reg] = {state.products.open, number, sum};
     }
   };
   state.dirty.resize(std::max(state.dirty.size(), warp.function()->source->registers.size()));
   state.in_flight.resize(state.dirty.size());
-  each(operands[0], true);
-  if (operands[1].kind == ptx::OperandKind::vector) each(operands[1], false);
+  each(issue.sums, true);
+  each(issue.factors, false);
 }
 
 void Judge::missing_matrix_fence(const WarpState& state, const Stamp& me, u32 dirt) {
-  if (!findings_.is_new("missing-wgmma-fence", me.site, 0)) return;
-  Finding finding;
-  finding.name = "missing-wgmma-fence";
-  finding.message = state.fenced ? "a wgmma uses registers that ordinary instructions wrote after the last wgmma.fence"
-                                 : "a wgmma with no wgmma.fence before it";
-  finding.help = "wgmma.fence.sync.aligned after the registers are written and before the first wgmma that uses them";
-  finding.places = {place(me, "uses them")};
-  if (dirt != 0) {
+  findings_.report(Flaw::missing_wgmma_fence, me.site, 0, [&](Finding& finding) {
+    finding.message = state.fenced
+                          ? "a wgmma uses registers that ordinary instructions wrote after the last wgmma.fence"
+                          : "a wgmma with no wgmma.fence before it";
+    finding.places = {place(me, "uses them")};
+    if (dirt == 0) return;
     Stamp write = me;
     write.site = dirt - 1;
     finding.places.push_back(place(write, "writes one of them"));
-  }
-  findings_.add(std::move(finding));
+  });
 }
 
 // Every instruction of a kernel that multiplies: does it touch what a wgmma holds?
@@ -213,25 +210,22 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
     state.dirty.resize(count);
     state.in_flight.resize(count);
   }
-  if (site.action == Action::matrix) return;
-  const bool copies = site.instruction->opcode == "mov";
+  if (site.instruction->kind == Effect::Kind::multiply) return;
+  const bool copies = site.instruction->kind == Effect::Kind::move;
   const auto complain = [&](const WarpState::InFlight& flight, const char* what) {
-    if (!findings_.is_new("register-in-flight", number, flight.site)) return;
-    Finding finding;
-    finding.name = "register-in-flight";
-    finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
-                                 : "a register that a wgmma reads is written before the wait for it";
-    finding.help = "wgmma.wait_group that covers the product comes first";
-    const Stamp me = stamp(warp, warp.started(), number);
-    Stamp product = me;
-    product.site = flight.site;
-    finding.places = {place(me, what), place(product, flight.sum ? "writes it" : "reads it")};
-    findings_.add(std::move(finding));
+    findings_.report(Flaw::register_in_flight, number, flight.site, [&](Finding& finding) {
+      finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
+                                   : "a register that a wgmma reads is written before the wait for it";
+      const Stamp me = stamp(warp, warp.started(), number);
+      Stamp product = me;
+      product.site = flight.site;
+      finding.places = {place(me, what), place(product, flight.sum ? "writes it" : "reads it")};
+    });
   };
   // The compiler's copies of a value from register to register are no accesses yet: what is in flight stays so.
   WarpState::InFlight moved;
   u32 dirt = copies ? 0 : number + 1;
-  for (const u32 reg : site.reads) {
+  for (const u32 reg : site.function->touched.reads(site.index)) {
     const WarpState::InFlight& flight = state.in_flight[reg];
     if (flight.group != 0 && flight.sum) {
       if (!copies) complain(flight, "reads it");
@@ -240,7 +234,7 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
     if (copies) dirt = std::max(dirt, state.dirty[reg]);
   }
   if (copies && !state.fenced) dirt = number + 1;
-  for (const u32 reg : site.writes) {
+  for (const u32 reg : site.function->touched.writes(site.index)) {
     const WarpState::InFlight& flight = state.in_flight[reg];
     if (flight.group != 0 && moved.group == 0) complain(flight, "writes it");
     state.in_flight[reg] = moved;
@@ -283,21 +277,18 @@ void Judge::check_warpgroups(const Block& block) {
           last = (state.*what).last;
         }
       }
-      if (most == least || !findings_.is_new(fault::partial_warpgroup, last.site, 0)) continue;
-      Finding finding;
-      finding.name = fault::partial_warpgroup;
-      finding.message = "an instruction of a whole warpgroup is executed by some of its four warps only";
-      finding.help = "all four warps of an aligned warpgroup (the first one's number divisible by four) execute it";
-      finding.places = {place(last, fmt::format("executed {} times by one warp and {} times by another",
-                                                most / lanes_per_warp, least / lanes_per_warp))};
-      findings_.add(std::move(finding));
+      if (most == least) continue;
+      findings_.report(Flaw::partial_warpgroup, last.site, 0, [&](Finding& finding) {
+        finding.places = {place(last, fmt::format("executed {} times by one warp and {} times by another",
+                                                  most / lanes_per_warp, least / lanes_per_warp))};
+      });
     }
   }
 }
 
 void Judge::set_registers(const Warp& warp, u32 number, u32 lanes) {
   WarpState& state = state_of(warp);
-  state.registers = sites_.at(number).number;
+  state.registers = sites_.effect(number).count;
   state.budgets.count += static_cast<u32>(std::popcount(lanes));
   state.budgets.last = stamp(warp, warp.started(), number);
   const Block& block = warp.block();
@@ -309,13 +300,11 @@ void Judge::set_registers(const Warp& warp, u32 number, u32 lanes) {
     if (s.registers > greediest->registers) greediest = &s;
   }
   const u64 most = static_cast<u64>(run_.chip.registers_per_multiprocessor);
-  if (sum <= most || !findings_.is_new("register-budget", greediest->budgets.last.site, 0)) return;
-  Finding finding;
-  finding.name = "register-budget";
-  finding.message = fmt::format("the warps of a block ask for {} registers together; there are {}", sum, most);
-  finding.help = "the sum over all warps of 32 times what setmaxnreg says stays within 65536";
-  finding.places = {place(greediest->budgets.last, fmt::format("asks for {} a thread", greediest->registers))};
-  findings_.add(std::move(finding));
+  if (sum <= most) return;
+  findings_.report(Flaw::register_budget, greediest->budgets.last.site, 0, [&](Finding& finding) {
+    finding.message = fmt::format("the warps of a block ask for {} registers together; there are {}", sum, most);
+    finding.places = {place(greediest->budgets.last, fmt::format("asks for {} a thread", greediest->registers))};
+  });
 }
 
 }  // namespace wm::vgpu::check

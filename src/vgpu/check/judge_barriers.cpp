@@ -53,15 +53,13 @@ void Judge::check_aligned(const Warp& warp, u32 site, u32 lanes) {
 }
 
 void Judge::divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site) {
-  if (!findings_.is_new("divergent-aligned", site, other_site.value_or(0))) return;
-  Finding finding;
-  finding.name = "divergent-aligned";
-  finding.message = other_site ? "lanes of one warp execute different .aligned instructions where they must be together"
-                               : "an .aligned instruction is not executed by the lanes of its warp that have exited";
-  finding.help = "bring the whole warp to one such instruction, or use the form without .aligned where there is one";
-  finding.places = {place(stamp(warp, lanes, site), fmt::format("by lanes {:#010x}", lanes))};
-  if (other_site) finding.places.push_back(place(stamp(warp, ~lanes & warp.live(), *other_site), "by other lanes"));
-  findings_.add(std::move(finding));
+  findings_.report(Flaw::divergent_aligned, site, other_site.value_or(0), [&](Finding& finding) {
+    finding.message = other_site
+                          ? "lanes of one warp execute different .aligned instructions where they must be together"
+                          : "an .aligned instruction is not executed by the lanes of its warp that have exited";
+    finding.places = {place(stamp(warp, lanes, site), fmt::format("by lanes {:#010x}", lanes))};
+    if (other_site) finding.places.push_back(place(stamp(warp, ~lanes & warp.live(), *other_site), "by other lanes"));
+  });
 }
 
 // ---- blocks and clusters ----
@@ -72,17 +70,13 @@ void Judge::barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 thread
   BlockState& block = state_of(warp.block());
   const NamedBarrier& now = warp.block().barriers[barrier];
   const Stamp me = stamp(warp, lanes, running_);
-  if (now.arrived > 0 && threads != 0 && now.expected != 0 && now.expected != threads &&
-      findings_.is_new(fault::barrier_count_mismatch, me.site, block.last_arrival[barrier].site)) {
-    Finding finding;
-    finding.name = fault::barrier_count_mismatch;
-    finding.message = fmt::format("barrier {} is used with {} threads and, in the same phase, with {}", barrier,
-                                  threads, now.expected);
-    finding.help = "all that meet at a barrier name the same number of threads: those that sync and those that arrive";
-    finding.places = {place(me, fmt::format("says {}", threads)),
-                      place(block.last_arrival[barrier], fmt::format("said {}", now.expected))};
-    findings_.add(std::move(finding));
-  }
+  if (now.arrived > 0 && threads != 0 && now.expected != 0 && now.expected != threads)
+    findings_.report(Flaw::barrier_count_mismatch, me.site, block.last_arrival[barrier].site, [&](Finding& finding) {
+      finding.message = fmt::format("barrier {} is used with {} threads and, in the same phase, with {}", barrier,
+                                    threads, now.expected);
+      finding.places = {place(me, fmt::format("says {}", threads)),
+                        place(block.last_arrival[barrier], fmt::format("said {}", now.expected))};
+    });
   block.last_arrival[barrier] = me;
   Meeting& m = meeting(block.barriers[barrier], now.generation);
   m.pending.join(state.clock.pending(lanes));

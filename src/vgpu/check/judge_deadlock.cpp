@@ -33,8 +33,10 @@ std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const
     case WaitKind::mbarrier: {
       const Mbarrier* const barrier = find_mbarrier(cluster, wait.address);
       if (barrier == nullptr) return fmt::format("waits for {}", names_.mbarrier(wait.address));
-      std::string text = fmt::format("waits for {}, parity {}: {} of {} arrivals missing",
-                                     names_.mbarrier(wait.address), wait.parity, barrier->pending, barrier->expected);
+      const FindingPlace init = place(barrier->init, "");
+      std::string text = fmt::format("waits for {}, parity {}: {} of {} arrivals missing (initialised at {}:{})",
+                                     names_.mbarrier(wait.address), wait.parity, barrier->pending, barrier->expected,
+                                     init.file, init.line);
       if (barrier->bytes != 0)
         text +=
             fmt::format(", {} bytes {}", std::abs(barrier->bytes), barrier->bytes > 0 ? "still to come" : "too many");
@@ -57,19 +59,17 @@ std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const
 void Judge::stuck(const Cluster& cluster) {
   check_bytes_left(cluster);
   for (const auto& block : cluster.blocks) check_warpgroups(*block);
-  Finding finding;
-  finding.name = fault::deadlock;
-  finding.message = "no warp of a cluster can go on, and nothing is in flight";
-  finding.help = "what each one waits for must be done by a thread that does not itself wait for it";
-  std::map<std::tuple<const Block*, u32, std::string>, Stamp> waiting;
+  std::map<std::tuple<u32, u32, std::string>, Stamp> waiting;  // by block, site and words
   for (const auto& block : cluster.blocks)
     for (const Warp& warp : block->warps)
       for (const Part& part : warp.parts()) {
         const u32 site = sites_.of(*part.frame.function, part.pc);
-        waiting.try_emplace({block.get(), site, describe_wait(cluster, warp, part)}, stamp(warp, part.mask, site));
+        waiting.try_emplace({number_of(*block), site, describe_wait(cluster, warp, part)},
+                            stamp(warp, part.mask, site));
       }
-  for (const auto& [key, who] : waiting) finding.places.push_back(place(who, std::get<2>(key)));
-  if (findings_.is_new(fault::deadlock, 0, 0)) findings_.add(std::move(finding));
+  findings_.report(Flaw::deadlock, 0, 0, [&](Finding& finding) {
+    for (const auto& [key, who] : waiting) finding.places.push_back(place(who, std::get<2>(key)));
+  });
 }
 
 }  // namespace wm::vgpu::check

@@ -48,14 +48,14 @@ Clock WarpClock::release(u32 lanes) {
   return message;
 }
 
-Clock WarpClock::pending(u32 lanes) const {
-  Clock all;
+Pending WarpClock::pending(u32 lanes) const {
+  Pending all;
   for (const LaneClass& c : classes_)
     if (c.lanes & lanes) all.join(c.pending);
   return all;
 }
 
-void WarpClock::meet(u32 lanes, const Clock& clock, const Clock& pending) {
+void WarpClock::meet(u32 lanes, const Clock& clock, const Pending& pending) {
   split(lanes);
   LaneClass met;
   met.lanes = 0;

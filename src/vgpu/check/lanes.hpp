@@ -1,18 +1,41 @@
 // The clocks of a warp's lanes: one while they agree, several when they do not.
 #pragma once
 
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "vgpu/check/clock.hpp"
 
 namespace wm::vgpu::check {
 
+// What was read by relaxed reads and waits for an acquiring fence that reaches whoever passed it on.
+class Pending {
+ public:
+  Clock& from(Scope distance) { return clocks_[static_cast<std::size_t>(distance)]; }
+  void join(const Pending& other) {
+    for (std::size_t i = 0; i < clocks_.size(); ++i) clocks_[i].join(other.clocks_[i]);
+  }
+  // What a fence of this scope acquires.
+  void take(Scope scope, Clock& into) {
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) into.join(std::exchange(clocks_[i], {}));
+  }
+  bool covers(u32 warp, u32 lanes, u32 time, Known way) const {
+    for (const Clock& clock : clocks_)
+      if (clock.covers(warp, lanes, time, way)) return true;
+    return false;
+  }
+
+ private:
+  std::array<Clock, 3> clocks_;
+};
+
 // Lanes that know the same.
 struct LaneClass {
   u32 lanes = all_lanes;
-  Clock clock;    // of others
-  Clock pending;  // read from flags by relaxed reads, waiting for an acquiring fence
-  Times own{};    // how far each lane's own actions went through fences; `data` is not used: program order
+  Clock clock;  // of others
+  Pending pending;
+  Times own{};  // how far each lane's own actions went through fences; `data` is not used: program order
 };
 
 class WarpClock {
@@ -37,13 +60,13 @@ class WarpClock {
   // The same without time going on: what an action they issue now is ordered after.
   Clock snapshot(u32 lanes) const;
   // `lanes` have met at a barrier and all know `clock` and what they knew before: one class of them.
-  void meet(u32 lanes, const Clock& clock, const Clock& pending);
+  void meet(u32 lanes, const Clock& clock, const Pending& pending);
   void learn(u32 lanes, const Clock& clock);
   // Everything `lanes` did or are ordered after has now gone through a fence of this kind.
   void fence(u32 lanes, Known way);
   // Tensor maps whose changes were released may now be used.
   void acquire_maps(u32 lanes);
-  Clock pending(u32 lanes) const;
+  Pending pending(u32 lanes) const;
 
  private:
   void split(u32 lanes);

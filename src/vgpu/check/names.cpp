@@ -36,14 +36,28 @@ Names::Names(const Run& run) : run_(run) {
 }
 
 void Names::name_shared(const std::string& name, u32 offset, u32 element_bytes, u32 count) {
-  std::erase_if(arrays_, [&](const Array& array) { return array.name == name; });
-  arrays_.insert(arrays_.begin(), {name, offset, u64{element_bytes} * count, element_bytes});
+  const Array given{name, offset, u64{element_bytes} * count, element_bytes};
+  const auto replaced = [&](const Array& old) {
+    const bool apart = old.end() <= given.offset || given.end() <= old.offset;
+    const bool holds = old.offset <= given.offset && given.end() <= old.end() && old.bytes > given.bytes;
+    return !apart && !holds;
+  };
+  std::erase_if(arrays_, replaced);
+  arrays_.push_back(given);
 }
 
 const Names::Array* Names::find(u64 offset) const {
-  const auto found = std::find_if(arrays_.begin(), arrays_.end(),
-                                  [&](const Array& array) { return offset - array.offset < array.bytes; });
-  return found == arrays_.end() ? nullptr : &*found;
+  const Array* found = nullptr;
+  for (const Array& array : arrays_)
+    if (offset - array.offset < array.bytes && (found == nullptr || array.bytes < found->bytes)) found = &array;
+  return found;
+}
+
+// `full[2]`; with its address where others have the same name.
+std::string Names::name_of(const Array& array, std::optional<u64> index) const {
+  const std::string name = index ? fmt::format("`{}[{}]`", array.name, *index) : fmt::format("`{}`", array.name);
+  const auto same = std::count_if(arrays_.begin(), arrays_.end(), [&](const Array& a) { return a.name == array.name; });
+  return same == 1 ? name : fmt::format("{} (of {:#x})", name, array.offset);
 }
 
 std::string Names::memory(u64 generic, u64 bytes) const {
@@ -60,9 +74,8 @@ std::string Names::memory(u64 generic, u64 bytes) const {
                       : fmt::format("shared bytes {:#x} to {:#x}", offset, offset + bytes - 1);
   const u64 within = offset - array->offset;
   if (array->element_bytes == 0 || array->element_bytes == array->bytes)
-    return bytes_from(fmt::format("shared `{}`", array->name), within, bytes);
-  return bytes_from(fmt::format("shared `{}[{}]`", array->name, within / array->element_bytes),
-                    within % array->element_bytes, bytes);
+    return bytes_from("shared " + name_of(*array, {}), within, bytes);
+  return bytes_from("shared " + name_of(*array, within / array->element_bytes), within % array->element_bytes, bytes);
 }
 
 std::string Names::mbarrier(u64 shared_address) const {
@@ -70,8 +83,8 @@ std::string Names::mbarrier(u64 shared_address) const {
   const u64 offset = shared_address & shared_offset_mask;
   const Array* const array = find(offset);
   if (array == nullptr) return fmt::format("the mbarrier at {:#x}", offset);
-  if (array->bytes == size) return fmt::format("the mbarrier `{}`", array->name);
-  return fmt::format("the mbarrier `{}[{}]`", array->name, (offset - array->offset) / size);
+  if (array->bytes == size) return "the mbarrier " + name_of(*array, {});
+  return "the mbarrier " + name_of(*array, (offset - array->offset) / size);
 }
 
 }  // namespace wm::vgpu::check

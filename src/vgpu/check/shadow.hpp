@@ -10,29 +10,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/check/stamp.hpp"
 #include "vgpu/machine/footprint.hpp"
 
 namespace wm::vgpu::check {
 
-// An access: by lanes of a warp at a time, or by a piece of asynchronous work that one of them issued.
-struct Stamp {
-  u32 warp = 0;   // the judge's number of the warp
-  u32 lanes = 0;  // none: no access
-  u32 time = 0;
-  u32 site = 0;         // of the instruction
-  u32 async = 0;        // number of the asynchronous work, where it is one
-  bool strong = false;  // atomic, relaxed, volatile
-  bool exists() const { return lanes != 0; }
-  // The same instruction of the same warp at the same time, or the same asynchronous work.
-  bool together(const Stamp& other) const {
-    return async == other.async && warp == other.warp && time == other.time && site == other.site;
-  }
-};
-
 struct Cell {
   Stamp write;
   Stamp read;
-  std::vector<Stamp> more;  // further readers, not ordered with the first
+  LastOfEach more;  // further readers, not ordered with the first
   bool written = false;
 };
 
@@ -54,6 +40,7 @@ struct ShadowPage {
   u64 single = 0;   // grains that are kept one by one; the others by records
   u64 written = 0;  // of the others
   std::vector<Record> writes, reads;
+  std::size_t most_reads = 16;  // before those that need not be kept are looked for
   std::unique_ptr<std::array<Node<grain>, 64>> nodes;
 
   Node<grain>& node(u64 index) {

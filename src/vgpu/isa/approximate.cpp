@@ -81,7 +81,7 @@ Step rounded_row(Warp& warp, const Op& op, u32 active) {
 }
 
 void emit_unary(FunctionDecoder& d, Handler handler, Type type, bool ftz) {
-  emit_lanewise(d, handler, type, {type}).immediate = ftz;
+  emit_arithmetic(d, handler, type, {type}).immediate = ftz;
 }
 
 // .approx.f32 alone: sin, cos, lg2.
@@ -105,7 +105,7 @@ void approximate_or_rounded(FunctionDecoder& d, Handler approx32, Handler approx
     d.expect_operands(2);
     const Operand a = d.source(d.operand(1), type);
     const Operand to = d.destination(d.operand(0), type);
-    Op& op = d.emit(&rounded_row, Rounded{float_type(d, type).format, mode, rounded});
+    Op& op = d.emit(&rounded_row, Effect::arithmetic(), Rounded{float_type(d, type).format, mode, rounded});
     op.d = to;
     op.a = a;
     return;
@@ -120,7 +120,7 @@ bool half_function(FunctionDecoder& d, Type type, u16 (*apply)(Format, u16, bool
   d.expect_operands(2);
   const Operand a = d.source(d.operand(1), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(&half_row, HalfFunction{f, apply, ftz});
+  Op& op = d.emit(&half_row, Effect::arithmetic(), HalfFunction{f, apply, ftz});
   op.d = to;
   op.a = a;
   return true;
@@ -172,7 +172,7 @@ void divide_approximately(FunctionDecoder& d) {
   if (!full && !d.modifiers.take("approx")) d.refuse("it needs .approx or .full");
   const bool ftz = d.modifiers.take("ftz");
   if (d.modifiers.take_type() != Type::f32) d.refuse("its type is .f32");
-  emit_lanewise(d, full ? &divide_row<true> : &divide_row<false>, Type::f32, {Type::f32, Type::f32}).immediate = ftz;
+  emit_arithmetic(d, full ? &divide_row<true> : &divide_row<false>, Type::f32, {Type::f32, Type::f32}).immediate = ftz;
 }
 
 }  // namespace wm::vgpu::isa

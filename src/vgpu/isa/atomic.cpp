@@ -22,7 +22,6 @@ namespace {
 struct Update {
   Address address;
   AddressSpace space = AddressSpace::generic;
-  Ordering ordering = Ordering::relaxed;
   bool returns = false;
   u32 count = 1;  // elements of a vector, each atomic on its own
   std::array<Operand, 8> d{}, b{};
@@ -62,7 +61,7 @@ Step update_op(Warp& warp, const Op& op, u32 active) {
   lane_addresses(warp, u.address, addresses);
   const u32 size = static_cast<u32>(sizeof(T)) * u.count;
   resolve(warp, op, u.space, addresses, size, size, AccessKind::atomic, active, bytes);
-  order_before(u.ordering);
+  order_before(warp.effect(op).ordering);
   bool changed = false;
   for_each_lane(active, [&](u32 i) {
     for (u32 k = 0; k < u.count; ++k) {
@@ -72,7 +71,7 @@ Step update_op(Warp& warp, const Op& op, u32 active) {
     }
   });
   note_change(warp, changed);
-  order_after(u.ordering);
+  order_after(warp.effect(op).ordering);
   return Step::go;
 }
 
@@ -83,7 +82,7 @@ Step compare_and_swap_op(Warp& warp, const Op& op, u32 active) {
   LaneBytes bytes;
   lane_addresses(warp, u.address, addresses);
   resolve(warp, op, u.space, addresses, sizeof(T), sizeof(T), AccessKind::atomic, active, bytes);
-  order_before(u.ordering);
+  order_before(warp.effect(op).ordering);
   bool changed = false;
   for_each_lane(active, [&](u32 i) {
     T expected = static_cast<T>(source_row<T>(warp, u.b[0])[i]);
@@ -93,7 +92,7 @@ Step compare_and_swap_op(Warp& warp, const Op& op, u32 active) {
     if (u.returns) destination_row<T>(warp, u.d[0])[i] = expected;
   });
   note_change(warp, changed);
-  order_after(u.ordering);
+  order_after(warp.effect(op).ordering);
   return Step::go;
 }
 
@@ -263,7 +262,6 @@ void decode(FunctionDecoder& d, bool returns) {
   const std::size_t first = returns ? 1 : 0;
   d.expect_operands(first + (cas ? 3 : 2) + (q.cache_hint ? 1 : 0));
   Update u;
-  u.ordering = q.ordering;
   u.space = q.space;
   u.returns = returns;
   u.count = q.vector;
@@ -277,7 +275,7 @@ void decode(FunctionDecoder& d, bool returns) {
     if (to.size() != q.vector) d.refuse(fmt::format("it names {} results where {} are due", to.size(), q.vector));
     std::copy(to.begin(), to.end(), u.d.begin());
   }
-  d.emit(handler, u);
+  d.emit(handler, Effect::atomic_access(q.space, q.ordering, q.scope.value_or(Scope::device), cas), u);
 }
 
 }  // namespace

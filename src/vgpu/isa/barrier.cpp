@@ -136,10 +136,12 @@ Step cluster_wait_op(Warp& warp, const Op&, u32 active) {
 void decode_cluster(FunctionDecoder& d) {
   const bool arrive = d.modifiers.take("arrive");
   if (!arrive && !d.modifiers.take("wait")) d.refuse("it is barrier.cluster.arrive or .wait");
-  d.modifiers.take_one_of({"release", "relaxed", "acquire"});
-  d.modifiers.take("aligned");
+  const bool relaxed = d.modifiers.take_one_of({"release", "relaxed", "acquire"}) == 1;
+  const bool aligned = d.modifiers.take("aligned");
   d.expect_operands(0);
-  d.emit(arrive ? &cluster_arrive_op : &cluster_wait_op);
+  const Effect effect =
+      arrive ? Effect::cluster_arrive(relaxed ? Ordering::relaxed : Ordering::release) : Effect::cluster_wait();
+  d.emit(arrive ? &cluster_arrive_op : &cluster_wait_op, effect.by_whole_warp(aligned));
 }
 
 }  // namespace
@@ -150,11 +152,12 @@ void barrier(FunctionDecoder& d) {
     if (!d.modifiers.take("sync")) d.refuse("it is bar.warp.sync");
     d.expect_operands(1);
     const Operand members = d.source(d.operand(0), Type::b32);
-    d.emit(&warp_sync_op).a = members;
+    d.emit(&warp_sync_op, Effect::warp_sync()).a = members;
     return;
   }
   d.modifiers.take("cta");
-  d.modifiers.take("aligned");
+  const bool aligned = d.modifiers.take("aligned") || d.instruction().opcode == "bar";
+  const Effect effect = Effect::block_barrier().by_whole_warp(aligned);
   const int kind = d.modifiers.take_one_of({"sync", "arrive", "red"});
   if (kind < 0) d.refuse("it needs .sync, .arrive or .red");
   BarrierOperands b;
@@ -178,7 +181,7 @@ void barrier(FunctionDecoder& d) {
   b.barrier = d.source(d.operand(first), Type::u32);
   b.threads = counted > 1 ? d.source(d.operand(first + 1), Type::u32) : d.constant32(0);
   if (kind == 1) {
-    d.emit(&arrive_op, b);
+    d.emit(&arrive_op, effect, b);
     return;
   }
   Operand to;
@@ -189,7 +192,7 @@ void barrier(FunctionDecoder& d) {
                           : reduction == Reduction::population  ? &sync_op<Reduction::population>
                           : reduction == Reduction::conjunction ? &sync_op<Reduction::conjunction>
                                                                 : &sync_op<Reduction::disjunction>;
-  d.emit(handler, b).d = to;
+  d.emit(handler, effect, b).d = to;
 }
 
 }  // namespace wm::vgpu::isa

@@ -53,10 +53,10 @@ void logic(FunctionDecoder& d, Handler predicates, Make make) {
     d.expect_operands(3);
     TwoPredicates detail{d.predicate(d.operand(1)), d.predicate(d.operand(2))};
     const u32 to = d.predicate_destination(d.operand(0));
-    d.emit(predicates, detail).d = Operand::reg(to);
+    d.emit(predicates, Effect::arithmetic(), detail).d = Operand::reg(to);
     return;
   }
-  emit_lanewise(d, for_type<u16, u32, u64>(d, type, make), type, {type, type});
+  emit_arithmetic(d, for_type<u16, u32, u64>(d, type, make), type, {type, type});
 }
 
 // Shift counts are unsigned and stop at the width.
@@ -205,16 +205,16 @@ void bitwise_not(FunctionDecoder& d) {
     Predicate from = d.predicate(d.operand(1));
     from.flip = ~from.flip;
     const u32 to = d.predicate_destination(d.operand(0));
-    d.emit(&not_predicate, from).d = Operand::reg(to);
+    d.emit(&not_predicate, Effect::arithmetic(), from).d = Operand::reg(to);
     return;
   }
-  emit_lanewise(d, for_type<u16, u32, u64>(d, type, []<class T> { return lanewise<&not_of<T>>; }), type, {type});
+  emit_arithmetic(d, for_type<u16, u32, u64>(d, type, []<class T> { return lanewise<&not_of<T>>; }), type, {type});
 }
 
 void logical_not(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u16, u32, u64>(d, type, []<class T> { return lanewise<&logical_not_of<T>>; }), type,
-                {type});
+  emit_arithmetic(d, for_type<u16, u32, u64>(d, type, []<class T> { return lanewise<&logical_not_of<T>>; }), type,
+                  {type});
 }
 
 void lop3(FunctionDecoder& d) {
@@ -228,13 +228,13 @@ void lop3(FunctionDecoder& d) {
   Op* op = nullptr;
   if (boolean < 0) {
     to = d.destination(d.operand(0), Type::b32);
-    op = &d.emit(&lop3_row);
+    op = &d.emit(&lop3_row, Effect::arithmetic());
   } else {
     const ptx::Operand& both = d.operand(0);
     if (both.kind != ptx::OperandKind::pair) d.refuse("with .and or .or its destination is d|p");
     to = d.destination(both.parts[0], Type::b32);
     Lop3Predicate detail{d.predicate_destination(both.parts[1]), d.predicate(d.operand(5)), boolean == 1};
-    op = &d.emit(&lop3_predicate, detail);
+    op = &d.emit(&lop3_predicate, Effect::arithmetic(), detail);
   }
   op->d = to;
   op->a = a;
@@ -245,14 +245,14 @@ void lop3(FunctionDecoder& d) {
 
 void shift_left(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u16, u32, u64>(d, type, []<class T> { return lanewise<&left_of<T>>; }), type,
-                {type, Type::u32});
+  emit_arithmetic(d, for_type<u16, u32, u64>(d, type, []<class T> { return lanewise<&left_of<T>>; }), type,
+                  {type, Type::u32});
 }
 
 void shift_right(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&right_of<T>>; }),
-                type, {type, Type::u32});
+  emit_arithmetic(d, for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&right_of<T>>; }),
+                  type, {type, Type::u32});
 }
 
 void funnel_shift(FunctionDecoder& d) {
@@ -262,7 +262,7 @@ void funnel_shift(FunctionDecoder& d) {
   const Handler h = direction == 0
                         ? (mode == 1 ? lanewise<&funnel_of<true, true>> : lanewise<&funnel_of<true, false>>)
                         : (mode == 1 ? lanewise<&funnel_of<false, true>> : lanewise<&funnel_of<false, false>>);
-  emit_lanewise(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
+  emit_lanewise(d, Effect::none(), h, Type::b32, {Type::b32, Type::b32, Type::b32});
 }
 
 void permute(FunctionDecoder& d) {
@@ -278,13 +278,13 @@ void permute(FunctionDecoder& d) {
     case 5: h = lanewise<&permute_of<Permute::rc16>>; break;
     default: break;
   }
-  emit_lanewise(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
+  emit_lanewise(d, Effect::none(), h, Type::b32, {Type::b32, Type::b32, Type::b32});
 }
 
 void extract_bits(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&extract_of<T>>; }), type,
-                {type, Type::u32, Type::u32});
+  emit_arithmetic(d, for_type<u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&extract_of<T>>; }), type,
+                  {type, Type::u32, Type::u32});
 }
 
 void insert_bits(FunctionDecoder& d) {
@@ -295,7 +295,7 @@ void insert_bits(FunctionDecoder& d) {
   const Operand position = d.source(d.operand(3), Type::u32);
   InsertOperands detail{d.source(d.operand(4), Type::u32)};
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(h, detail);
+  Op& op = d.emit(h, Effect::none(), detail);
   op.d = to;
   op.a = a;
   op.b = b;
@@ -308,32 +308,33 @@ void find_highest(FunctionDecoder& d) {
   const Handler h =
       shift ? for_type<u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&shift_to_highest_of<T>>; })
             : for_type<u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&highest_of<T>>; });
-  emit_lanewise(d, h, Type::u32, {type});
+  emit_arithmetic(d, h, Type::u32, {type});
 }
 
 void find_nth_set(FunctionDecoder& d) {
   if (d.modifiers.take_type() != Type::b32) d.refuse("its type is .b32");
-  emit_lanewise(d, lanewise<&nth_set_of>, Type::b32, {Type::b32, Type::b32, Type::s32});
+  emit_arithmetic(d, lanewise<&nth_set_of>, Type::b32, {Type::b32, Type::b32, Type::s32});
 }
 
 void reverse_bits(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u32, u64>(d, type, []<class T> { return lanewise<&reverse_of<T>>; }), type, {type});
+  emit_arithmetic(d, for_type<u32, u64>(d, type, []<class T> { return lanewise<&reverse_of<T>>; }), type, {type});
 }
 void count_leading_zeros(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u32, u64>(d, type, []<class T> { return lanewise<&leading_zeros_of<T>>; }), Type::u32,
-                {type});
+  emit_arithmetic(d, for_type<u32, u64>(d, type, []<class T> { return lanewise<&leading_zeros_of<T>>; }), Type::u32,
+                  {type});
 }
 void count_bits(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u32, u64>(d, type, []<class T> { return lanewise<&ones_of<T>>; }), Type::u32, {type});
+  emit_arithmetic(d, for_type<u32, u64>(d, type, []<class T> { return lanewise<&ones_of<T>>; }), Type::u32, {type});
 }
 
 void bit_mask(FunctionDecoder& d) {
   const int mode = d.modifiers.take_one_of({"clamp", "wrap"});
   if (d.modifiers.take_type() != Type::b32 || mode < 0) d.refuse("it is bmsk.{clamp|wrap}.b32");
-  emit_lanewise(d, mode == 1 ? lanewise<&mask_of<true>> : lanewise<&mask_of<false>>, Type::b32, {Type::b32, Type::b32});
+  emit_arithmetic(d, mode == 1 ? lanewise<&mask_of<true>> : lanewise<&mask_of<false>>, Type::b32,
+                  {Type::b32, Type::b32});
 }
 
 void sign_extend(FunctionDecoder& d) {
@@ -342,7 +343,7 @@ void sign_extend(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
   const Handler h = mode == 1 ? for_type<u32, i32>(d, type, []<class T> { return lanewise<&extend_of<T, true>>; })
                               : for_type<u32, i32>(d, type, []<class T> { return lanewise<&extend_of<T, false>>; });
-  emit_lanewise(d, h, type, {type, Type::u32});
+  emit_arithmetic(d, h, type, {type, Type::u32});
 }
 
 }  // namespace wm::vgpu::isa

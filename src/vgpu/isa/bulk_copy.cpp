@@ -26,7 +26,6 @@ struct BulkOperands {
   AddressSpace to_space = AddressSpace::shared_cluster, from_space = AddressSpace::global;
   Address to, from, barrier;
   Operand bytes;
-  bool signals = false;  // an mbarrier; else a bulk group
   bool multicast = false;
   Operand mask;
   bool reduces = false;
@@ -94,15 +93,13 @@ bool in_shared(AddressSpace space) { return space == AddressSpace::shared || spa
 u64 generic(AddressSpace space, u64 address) { return in_shared(space) ? shared_window + address : address; }
 
 // The observer's number for a copy; 0 where nobody watches.
-u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier, bool atomic) {
+u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier) {
   Observer* observer = warp.launch().observer;
   if (observer == nullptr) return 0;
   CopyIssue issue;
   if (from != 0) issue.reads.add(from, bytes);
   issue.writes.add(to, bytes);
   issue.barrier = barrier;
-  issue.atomic = atomic;
-  if (barrier == 0) issue.group = CopyIssue::Group::bulk;
   return observer->copy_issued(warp, lane, issue);
 }
 
@@ -111,18 +108,19 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
   LaneAddresses to, from, barrier{};
   lane_addresses(warp, b.to, to);
   lane_addresses(warp, b.from, from);
-  if (b.signals) lane_addresses(warp, b.barrier, barrier);
+  const bool signals = warp.effect(op).completion == Completion::mbarrier;
+  if (signals) lane_addresses(warp, b.barrier, barrier);
   Cluster& cluster = warp.cluster();
   for_each_lane(active, [&](u32 i) {
     const u32 bytes = warp.source32(b.bytes)[i];
     if (bytes % 16 != 0) warp.fault(fmt::format("a bulk copy moves multiples of 16 bytes, not {}", bytes), i);
     if (bytes == 0) return;
     const std::byte* source = resolve_one(warp, b.from_space, from[i], bytes, 16, AccessKind::read, i);
-    if (!in_shared(b.to_space)) {
+    if (!signals) {
       std::byte* target = resolve_one(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, 0);
       copy->membership = Membership(warp.bulk, i);
-      copy->watched = tell(warp, i, generic(b.from_space, from[i]), generic(b.to_space, to[i]), bytes, 0, b.reduces);
+      copy->watched = tell(warp, i, generic(b.from_space, from[i]), generic(b.to_space, to[i]), bytes, 0);
       cluster.async.issue(cluster, std::move(copy));
       return;
     }
@@ -131,8 +129,7 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
       std::byte* target = resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 16, AccessKind::write, i);
       resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, d.barrier);
-      copy->watched =
-          tell(warp, i, generic(b.from_space, from[i]), shared_window + d.shared, bytes, d.barrier, b.reduces);
+      copy->watched = tell(warp, i, generic(b.from_space, from[i]), shared_window + d.shared, bytes, d.barrier);
       cluster.async.issue(cluster, std::move(copy));
     }
   });
@@ -144,13 +141,13 @@ Step commit_op(Warp& warp, const Op&, u32 active) {
   return Step::go;
 }
 
-template <bool reading>
 Step wait_op(Warp& warp, const Op& op, u32 active) {
-  if (warp.bulk.at_most(static_cast<u64>(op.immediate), active, reading)) return Step::go;
+  const Effect& effect = warp.effect(op);
+  if (warp.bulk.at_most(effect.count, active, effect.sources_only)) return Step::go;
   Wait w;
   w.kind = WaitKind::bulk_groups;
-  w.index = static_cast<u32>(op.immediate);
-  w.reading = reading;
+  w.index = effect.count;
+  w.reading = effect.sources_only;
   return warp.wait(w, active);
 }
 
@@ -229,7 +226,7 @@ Step register_store_op(Warp& warp, const Op& op, u32 active) {
       const u64 value = r.bytes == 8 ? warp.source64(r.rows[k])[i] : warp.source32(r.rows[k])[i];
       std::memcpy(store->values.data() + k * r.bytes, &value, r.bytes);
     }
-    store->watched = tell(warp, i, 0, shared_window + at, bytes, signal, r.reduces);
+    store->watched = tell(warp, i, 0, shared_window + at, bytes, signal);
     cluster.async.issue(cluster, std::move(store));
   });
   return Step::go;
@@ -264,7 +261,11 @@ void decode_register_store(FunctionDecoder& d, bool reduces) {
   if (rows.size() != r.count) d.refuse("the number of elements is wrong");
   std::copy(rows.begin(), rows.end(), r.rows.begin());
   r.barrier = d.address(d.operand(2), r.space);
-  d.emit(&register_store_op, r);
+  // Unlike other copies, these are stores of the thread: of the generic proxy.
+  d.emit(&register_store_op,
+         r.reduces ? Effect::reduction(Proxy::generic, Completion::mbarrier)
+                   : Effect::copy(Proxy::generic, Completion::mbarrier),
+         r);
 }
 
 }  // namespace
@@ -274,7 +275,7 @@ void reduction_async(FunctionDecoder& d) { decode_register_store(d, true); }
 
 void bulk_commit(FunctionDecoder& d) {
   d.expect_operands(0);
-  d.emit(&commit_op);
+  d.emit(&commit_op, Effect::commit(Completion::bulk_groups));
 }
 
 void bulk_wait(FunctionDecoder& d) {
@@ -282,7 +283,9 @@ void bulk_wait(FunctionDecoder& d) {
   d.expect_operands(1);
   const i64 count = d.constant(d.operand(0), "the number of groups");
   if (count < 0) d.refuse("the number of groups is negative");
-  d.emit(reading ? &wait_op<true> : &wait_op<false>).immediate = count;
+  const u32 pending = static_cast<u32>(count);
+  d.emit(&wait_op, reading ? Effect::wait_for_sources(Completion::bulk_groups, pending)
+                           : Effect::wait(Completion::bulk_groups, pending));
 }
 
 void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
@@ -299,14 +302,14 @@ void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   b.to_space = take_space_first(d);
   b.from_space = take_space_first(d);
   b.reduces = reduce;
-  b.signals = d.modifiers.take("mbarrier::complete_tx::bytes");
-  if (!b.signals && !d.modifiers.take("bulk_group")) d.refuse("it needs .mbarrier::complete_tx::bytes or .bulk_group");
+  const bool signals = d.modifiers.take("mbarrier::complete_tx::bytes");
+  if (!signals && !d.modifiers.take("bulk_group")) d.refuse("it needs .mbarrier::complete_tx::bytes or .bulk_group");
   b.multicast = d.modifiers.take("multicast::cluster");
   const bool hint = d.modifiers.take("L2::cache_hint");
   if (d.modifiers.has("cp_mask")) d.refuse("`.cp_mask` is not of this architecture");
   const bool to_shared = in_shared(b.to_space);
-  const bool legal = (to_shared && b.signals) ||
-                     (b.to_space == AddressSpace::global && b.from_space == AddressSpace::shared && !b.signals);
+  const bool legal = (to_shared && signals) ||
+                     (b.to_space == AddressSpace::global && b.from_space == AddressSpace::shared && !signals);
   const bool source_legal = b.from_space == AddressSpace::global || b.from_space == AddressSpace::shared;
   if (!legal || !source_legal || (b.to_space == AddressSpace::global && b.from_space == AddressSpace::global))
     d.refuse("there is no bulk copy between these spaces with this completion");
@@ -320,16 +323,17 @@ void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
     if (!copy::has_reduction(b.reduction, b.element)) d.refuse("this operation has no form for this type");
     if (b.from_space == AddressSpace::global) d.refuse("a reduction reads shared memory");
   }
-  const std::size_t count = 3 + (b.signals ? 1 : 0) + (b.multicast ? 1 : 0) + (hint ? 1 : 0);
+  const std::size_t count = 3 + (signals ? 1 : 0) + (b.multicast ? 1 : 0) + (hint ? 1 : 0);
   d.expect_operands(count);
   b.to = d.address(d.operand(0), b.to_space);
   b.from = d.address(d.operand(1), b.from_space);
   b.bytes = d.source(d.operand(2), Type::u32);
   std::size_t next = 3;
-  if (b.signals) b.barrier = d.address(d.operand(next++), AddressSpace::shared_cluster);
+  if (signals) b.barrier = d.address(d.operand(next++), AddressSpace::shared_cluster);
   if (b.multicast) b.mask = d.source(d.operand(next++), Type::u16);
   if (hint) d.source(d.operand(next), Type::b64);
-  d.emit(&bulk_op, b);
+  const Completion completion = signals ? Completion::mbarrier : Completion::bulk_groups;
+  d.emit(&bulk_op, reduce ? Effect::reduction(Proxy::async, completion) : Effect::copy(Proxy::async, completion), b);
 }
 
 }  // namespace wm::vgpu::isa

@@ -132,7 +132,7 @@ void call(FunctionDecoder& d) {
   const ptx::Operand& target = d.operand(1);
   if (target.kind == OperandKind::reg) {
     const Operand address = d.source(target, Type::u64);
-    d.emit(&call_op, std::move(call)).a = address;
+    d.emit(&call_op, Effect::none(), std::move(call)).a = address;
     return;
   }
   const Function* callee = d.program().find(target.name);
@@ -143,17 +143,17 @@ void call(FunctionDecoder& d) {
     call.system = system_call(target.name);
     if (call.system == nullptr) d.refuse(fmt::format("`{}` is not defined in this module", target.name));
     if (!system_call_fits(target.name, *callee->source)) d.refuse("it is declared with other parameters than it has");
-    d.emit(&system_op, std::move(call));
+    d.emit(&system_op, Effect::none(), std::move(call));
     return;
   }
   call.callee = callee;
-  d.emit(&call_op, std::move(call));
+  d.emit(&call_op, Effect::none(), std::move(call));
 }
 
 void ret(FunctionDecoder& d) {
   d.modifiers.take("uni");
   d.expect_operands(0);
-  d.emit(&ret_op);
+  d.emit(&ret_op, Effect::none());
 }
 
 }  // namespace wm::vgpu::isa

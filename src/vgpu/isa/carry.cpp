@@ -77,7 +77,7 @@ void emit_carry(FunctionDecoder& d, Carry carry, std::size_t sources, Make make)
   Operand rows[3];
   for (std::size_t i = 0; i < sources; ++i) rows[i] = d.source(d.operand(1 + i), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(handler, carry);
+  Op& op = d.emit(handler, Effect::arithmetic(), carry);
   op.d = to;
   op.a = rows[0];
   op.b = rows[1];

@@ -212,7 +212,7 @@ void set_predicate(FunctionDecoder& d) {
             : pick(d, c, type, &set_predicates_general, []<Test test> { return Handler(&set_predicates<test>); });
   const Operand a = d.source(d.operand(1), type), b = d.source(d.operand(2), type);
   const u32 p = c.p;
-  Op& op = d.emit(handler, c);
+  Op& op = d.emit(handler, Effect::arithmetic(), c);
   op.d = Operand::reg(p);
   op.a = a;
   op.b = b;
@@ -247,7 +247,7 @@ void set(FunctionDecoder& d) {
   const Handler handler = pick(d, c, type, &set_value_general, []<Test test> { return Handler(&set_value<test>); });
   const Operand a = d.source(d.operand(1), type), b = d.source(d.operand(2), type);
   const Operand row = d.destination(d.operand(0), to);
-  Op& op = d.emit(handler, c);
+  Op& op = d.emit(handler, Effect::arithmetic(), c);
   op.d = row;
   op.a = a;
   op.b = b;
@@ -296,7 +296,7 @@ void select(FunctionDecoder& d) {
   const Operand a = d.source(d.operand(1), type), b = d.source(d.operand(2), type);
   const Predicate by = d.predicate(d.operand(3));
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(bytes == 8 ? &select_row<u64> : &select_row<u32>, by);
+  Op& op = d.emit(bytes == 8 ? &select_row<u64> : &select_row<u32>, Effect::none(), by);
   op.d = to;
   op.a = a;
   op.b = b;
@@ -314,7 +314,7 @@ void select_by_sign(FunctionDecoder& d) {
   const Handler h = by == Type::s32
                         ? (bytes == 8 ? lanewise<&select_nonnegative<u64>> : lanewise<&select_nonnegative<u32>>)
                         : (bytes == 8 ? lanewise<&select_float<u64>> : lanewise<&select_float<u32>>);
-  emit_lanewise(d, h, type, {type, type, by});
+  emit_lanewise(d, Effect::none(), h, type, {type, type, by});
 }
 
 void test_property(FunctionDecoder& d) {
@@ -325,7 +325,8 @@ void test_property(FunctionDecoder& d) {
   d.expect_operands(2);
   const Operand a = d.source(d.operand(1), type);
   const u32 to = d.predicate_destination(d.operand(0));
-  Op& op = d.emit(&test_row, Tested{static_cast<numeric::Property>(property), float_type(d, type).format});
+  Op& op = d.emit(&test_row, Effect::arithmetic(),
+                  Tested{static_cast<numeric::Property>(property), float_type(d, type).format});
   op.d = Operand::reg(to);
   op.a = a;
 }

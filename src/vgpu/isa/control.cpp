@@ -57,7 +57,7 @@ void branch(FunctionDecoder& d) {
   d.modifiers.take("uni");
   d.expect_operands(1);
   if (d.operand(0).kind != OperandKind::label) d.refuse("its target is no label");
-  d.emit(&branch_op);
+  d.emit(&branch_op, Effect::none());
   d.aim_at(d.operand(0).index);
 }
 
@@ -72,29 +72,29 @@ void branch_indexed(FunctionDecoder& d) {
   if (targets->ops.empty()) d.refuse("its branch table is empty");
   d.aim_table(targets->ops);
   d.function().details.push_back(targets);
-  Op& op = d.emit(&indexed_op);
+  Op& op = d.emit(&indexed_op, Effect::none());
   op.a = index;
   op.detail = targets.get();
 }
 
 void exit(FunctionDecoder& d) {
   d.expect_operands(0);
-  d.emit(&exit_op);
+  d.emit(&exit_op, Effect::none());
 }
 
 void trap(FunctionDecoder& d) {
   d.expect_operands(0);
-  d.emit(d.instruction().opcode == "trap" ? &trap_op : &breakpoint_op);
+  d.emit(d.instruction().opcode == "trap" ? &trap_op : &breakpoint_op, Effect::none());
 }
 
 void nanosleep(FunctionDecoder& d) {
   d.modifiers.take_type();
   d.expect_operands(1);
   d.source(d.operand(0), Type::u32);
-  d.emit(&sleep_op);
+  d.emit(&sleep_op, Effect::none());
 }
 
-void no_operation(FunctionDecoder& d) { d.emit(&nothing); }
+void no_operation(FunctionDecoder& d) { d.emit(&nothing, Effect::none()); }
 
 void set_register_budget(FunctionDecoder& d) {
   const bool up = d.modifiers.take("inc");
@@ -105,13 +105,13 @@ void set_register_budget(FunctionDecoder& d) {
   const i64 count = d.constant(d.operand(0), "the number of registers");
   if (count < 24 || count > 256 || count % 8 != 0)
     d.refuse("the number of registers is a multiple of 8 from 24 to 256");
-  d.emit(&nothing);
+  d.emit(&nothing, Effect::register_budget(static_cast<u32>(count)).by_whole_warp());
 }
 
 // Kernels of one machine run one after the other: what came before is done, and whatever waits may start at the end.
 void grid_dependency(FunctionDecoder& d) {
   if (d.modifiers.take_one_of({"launch_dependents", "wait"}) < 0) d.refuse("it needs .launch_dependents or .wait");
-  d.emit(&nothing);
+  d.emit(&nothing, Effect::none());
 }
 
 }  // namespace wm::vgpu::isa

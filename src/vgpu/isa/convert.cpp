@@ -205,7 +205,7 @@ void decode_pack(FunctionDecoder& d) {
   const Operand a = d.source(d.operand(1), Type::s32), b = d.source(d.operand(2), Type::s32);
   const Operand c = third ? d.source(d.operand(3), Type::b32) : d.constant32(0);
   const Operand row = d.destination(d.operand(0), Type::b32);
-  Op& op = d.emit(&pack_integers, Pack{side->integer});
+  Op& op = d.emit(&pack_integers, Effect::none(), Pack{side->integer});
   op.d = row;
   op.a = a;
   op.b = b;
@@ -240,7 +240,7 @@ void convert(FunctionDecoder& d) {
     const Operand row = d.destination(d.operand(0), c.to.bytes);
     const bool plain = c.mode.rounding == Rounding::rn && !c.mode.relu && !c.mode.satfinite &&
                        (c.to.format == Format::f16 || c.to.format == Format::bf16);
-    Op& op = d.emit(plain ? &pack_row : &pack_general, c);
+    Op& op = d.emit(plain ? &pack_row : &pack_general, Effect::none(), c);
     op.d = row;
     op.a = a;
     op.b = b;
@@ -251,7 +251,7 @@ void convert(FunctionDecoder& d) {
   const Operand a = d.source(d.operand(1), from);
   if (to_pair) {
     const Operand row = d.destination(d.operand(0), c.to.bytes);
-    Op& op = d.emit(&convert_pairs, c);
+    Op& op = d.emit(&convert_pairs, Effect::none(), c);
     op.d = row;
     op.a = a;
     return;
@@ -266,7 +266,7 @@ void convert(FunctionDecoder& d) {
   c.wide_from = c.from.bytes == 8;
   const Operand row = d.destination(target, widened ? 8 : c.to.bytes);
   const Handler fast = widened ? nullptr : fast_handler(to, from, c);
-  Op& op = d.emit(fast != nullptr ? fast : &convert_general, c);
+  Op& op = d.emit(fast != nullptr ? fast : &convert_general, Effect::none(), c);
   op.d = row;
   op.a = a;
 }

@@ -101,8 +101,6 @@ Step copy_op(Warp& warp, const Op& op, u32 active) {
       CopyIssue issue;
       issue.writes.add(shared_window + to[i], c.bytes);
       if (counts[i] > 0) issue.reads.add(from[i], counts[i]);
-      issue.group = CopyIssue::Group::copies;
-      issue.async_proxy = false;
       observer->copy_issued(warp, i, issue);
     });
   for_each_lane(active, [&](u32 i) {
@@ -119,10 +117,11 @@ Step commit_op(Warp& warp, const Op&, u32 active) {
 }
 
 Step wait_op(Warp& warp, const Op& op, u32 active) {
-  if (warp.copies.at_most(static_cast<u64>(op.immediate), active, false)) return Step::go;
+  const u32 pending = warp.effect(op).count;
+  if (warp.copies.at_most(pending, active, false)) return Step::go;
   Wait w;
   w.kind = WaitKind::copy_groups;
-  w.index = static_cast<u32>(op.immediate);
+  w.index = pending;
   return warp.wait(w, active);
 }
 
@@ -195,7 +194,7 @@ void decode_copy(FunctionDecoder& d) {
     }
   }
   if (hint) d.source(d.operand(next), Type::b64);
-  d.emit(&copy_op, c);
+  d.emit(&copy_op, Effect::copy(Proxy::generic, Completion::copy_groups), c);
 }
 
 void decode_arrive(FunctionDecoder& d) {
@@ -206,7 +205,7 @@ void decode_arrive(FunctionDecoder& d) {
   if (d.modifiers.take_type() != Type::b64) d.refuse("its type is .b64");
   d.expect_operands(1);
   a.address = d.address(d.operand(0), a.space);
-  d.emit(&arrive_op, a);
+  d.emit(&arrive_op, Effect::copy_arrival(), a);
 }
 
 }  // namespace
@@ -224,15 +223,15 @@ void copy_family(FunctionDecoder& d) {
   if (reduce) d.refuse("it is cp.reduce.async.bulk");
   if (d.modifiers.take("commit_group")) {
     d.expect_operands(0);
-    d.emit(&commit_op);
+    d.emit(&commit_op, Effect::commit(Completion::copy_groups));
   } else if (d.modifiers.take("wait_group")) {
     d.expect_operands(1);
     const i64 count = d.constant(d.operand(0), "the number of groups");
     if (count < 0) d.refuse("the number of groups is negative");
-    d.emit(&wait_op).immediate = count;
+    d.emit(&wait_op, Effect::wait(Completion::copy_groups, static_cast<u32>(count)));
   } else if (d.modifiers.take("wait_all")) {
     d.expect_operands(0);
-    d.emit(&wait_all_op);
+    d.emit(&wait_all_op, Effect::wait_for_all(Completion::copy_groups));
   } else if (d.modifiers.take("mbarrier")) {
     decode_arrive(d);
   } else {

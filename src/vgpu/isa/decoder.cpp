@@ -103,6 +103,7 @@ void FunctionDecoder::run(std::vector<std::string>& refused) {
   auto name = source_.names.begin();
   for (u32 i = 0; i < source_.instructions.size(); ++i) {
     first_op_[i] = static_cast<u32>(function_.ops.size());
+    first_ = false;
     try {
       for (; name != source_.names.end() && name->instruction == i; ++name) {
         instruction_index_ = i;
@@ -124,6 +125,8 @@ void FunctionDecoder::run(std::vector<std::string>& refused) {
 void FunctionDecoder::decode(u32 index) {
   instruction_index_ = index;
   instruction_ = &source_.instructions[index];
+  first_ = true;
+  function_.touched.begin();
   modifiers.reset(*instruction_);
   const DecodeFunction decode = decoder_for(instruction_->opcode);
   if (decode == nullptr) refuse("no such instruction is known here");
@@ -171,6 +174,16 @@ Operand FunctionDecoder::row_of(const ptx::Operand& reg) {
   return Operand::reg(home.row);
 }
 
+Operand FunctionDecoder::read(const ptx::Operand& reg) {
+  function_.touched.read(reg.index);
+  return row_of(reg);
+}
+
+Operand FunctionDecoder::write(const ptx::Operand& reg) {
+  function_.touched.write(reg.index);
+  return row_of(reg);
+}
+
 Operand FunctionDecoder::temporary(u32 bytes) {
   return Operand::reg(bytes <= 4 ? function_.rows32++ : function_.rows64++);
 }
@@ -209,13 +222,13 @@ Operand FunctionDecoder::source(const ptx::Operand& o, Type type) {
       if (width == 16 && bytes < 16) refuse("a .b128 register stands where a narrower one is expected");
       if (width == 8 && bytes < 8) {  // the low part of a wider register
         const Operand low = temporary(4);
-        const Operand wide = row_of(o);
-        Op& op = emit(&narrow);
+        const Operand wide = read(o);
+        Op& op = emit(&narrow, Effect::none());
         op.d = low;
         op.a = wide;
         return low;
       }
-      return row_of(o);
+      return read(o);
     }
     case OperandKind::integer:
     case OperandKind::f32:
@@ -225,12 +238,12 @@ Operand FunctionDecoder::source(const ptx::Operand& o, Type type) {
     }
     case OperandKind::special: {
       const Operand row = temporary(bytes);
-      emit_special(*this, o.name, row, bytes);
+      emit_special(*this, Effect::none(), o.name, row, bytes);
       return row;
     }
     case OperandKind::symbol: {
       const Operand row = temporary(bytes);
-      emit_symbol(*this, o, row, bytes);
+      emit_symbol(*this, Effect::none(), o, row, bytes);
       return row;
     }
     default: refuse("an operand is of a kind that this instruction does not take");
@@ -249,19 +262,19 @@ Operand FunctionDecoder::destination(const ptx::Operand& o, u32 bytes) {
   if (!fits)
     refuse(fmt::format("register {} has {} bits where {} are written", source_.registers[o.index].name, width * 8,
                        bytes * 8));
-  return row_of(o);
+  return write(o);
 }
 
 Predicate FunctionDecoder::predicate(const ptx::Operand& o) {
   if (o.kind == OperandKind::integer) return {true_predicate, (o.integer != 0) != o.negated ? 0 : all_lanes};
   if (o.kind != OperandKind::reg || type_of(o) != Type::pred) refuse("a predicate is expected");
-  return {row_of(o).row(), o.negated ? all_lanes : 0};
+  return {read(o).row(), o.negated ? all_lanes : 0};
 }
 
 u32 FunctionDecoder::predicate_destination(const ptx::Operand& o) {
   if (o.kind == OperandKind::sink) return sink_predicate;
   if (o.kind != OperandKind::reg || type_of(o) != Type::pred) refuse("a predicate is expected as destination");
-  return row_of(o).row();
+  return write(o).row();
 }
 
 std::vector<Operand> FunctionDecoder::sources(const ptx::Operand& o, Type type) {
@@ -306,7 +319,7 @@ Address FunctionDecoder::address(const ptx::Operand& o, AddressSpace space) {
       const u32 width = register_bytes(base);
       if (width != 4 && width != 8) refuse("an address register has 32 or 64 bits");
       result.base = width == 8 ? AddressBase::row64 : AddressBase::row32;
-      result.row = row_of(base);
+      result.row = read(base);
       result.offset = o.integer + base.integer;
       return result;
     }
@@ -330,17 +343,22 @@ i64 FunctionDecoder::constant(const ptx::Operand& o, const char* what) {
   return o.integer;
 }
 
-Op& FunctionDecoder::emit(Handler handler) {
+Predicate FunctionDecoder::guard() {
+  if (instruction_->guard < 0) return {};
+  ptx::Operand guard;
+  guard.kind = OperandKind::reg;
+  guard.index = static_cast<u32>(instruction_->guard);
+  guard.negated = instruction_->guard_negated;
+  return predicate(guard);
+}
+
+Op& FunctionDecoder::emit(Handler handler, const Effect& effect) {
   function_.instruction_of.push_back(instruction_index_);
+  function_.effects.push_back(effect);
+  function_.effects.back().first = std::exchange(first_, false);
   Op& op = function_.ops.emplace_back();
   op.run = handler;
-  if (instruction_->guard >= 0) {
-    ptx::Operand guard;
-    guard.kind = OperandKind::reg;
-    guard.index = static_cast<u32>(instruction_->guard);
-    guard.negated = instruction_->guard_negated;
-    op.guard = predicate(guard);
-  }
+  if (effect.kind != Effect::Kind::name) op.guard = guard();
   return op;
 }
 

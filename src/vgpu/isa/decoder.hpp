@@ -37,8 +37,6 @@ struct Address {
   i64 offset = 0;
 };
 
-enum class AddressSpace : u8 { generic, global, shared, shared_cluster, local, constant, param };
-
 class FunctionDecoder {
  public:
   FunctionDecoder(Program& program, Function& function);
@@ -64,7 +62,8 @@ class FunctionDecoder {
   Operand source(const ptx::Operand& operand, ptx::Type type);
   // The same for a width in bytes (1 to 4 and 8).
   Operand source_bits(const ptx::Operand& operand, u32 bytes);
-  Operand destination(const ptx::Operand& operand, u32 bytes);  // a register or `_`
+  Operand observed(const ptx::Operand& reg) { return row_of(reg); }  // for who only looks: no instruction reads it
+  Operand destination(const ptx::Operand& operand, u32 bytes);       // a register or `_`
   Operand destination(const ptx::Operand& operand, ptx::Type type) { return destination(operand, ptx::bytes_of(type)); }
   Predicate predicate(const ptx::Operand& operand);
   u32 predicate_destination(const ptx::Operand& operand);
@@ -79,12 +78,12 @@ class FunctionDecoder {
   u32 temporary_predicate() { return function_.predicates++; }
 
   // A new op under the instruction's guard. The reference holds until the next one.
-  Op& emit(Handler handler);
+  Op& emit(Handler handler, const Effect& effect);
   template <class Detail>
-  Op& emit(Handler handler, Detail detail) {
+  Op& emit(Handler handler, const Effect& effect, Detail detail) {
     auto owned = std::make_shared<Detail>(std::move(detail));
     function_.details.push_back(owned);
-    Op& op = emit(handler);
+    Op& op = emit(handler, effect);
     op.detail = owned.get();
     return op;
   }
@@ -111,6 +110,10 @@ class FunctionDecoder {
     u32 row = 0;
   };
   Operand row_of(const ptx::Operand& reg);
+  // The row of a register that the instruction reads, or writes.
+  Operand read(const ptx::Operand& reg);
+  Operand write(const ptx::Operand& reg);
+  Predicate guard();
   void decode(u32 index);
 
   Program& program_;
@@ -119,6 +122,7 @@ class FunctionDecoder {
   const Chip& chip_;
   const ptx::Instruction* instruction_ = nullptr;
   u32 instruction_index_ = 0;
+  bool first_ = false;                     // nothing of the instruction has been emitted yet
   std::vector<Home> homes_;                // of registers
   std::vector<u32> first_op_;              // of each instruction
   std::vector<std::pair<u32, u32>> aims_;  // op, instruction

@@ -163,7 +163,7 @@ void shuffle(FunctionDecoder& d) {
   s.members = d.source(d.operand(4), Type::b32);
   constexpr Handler handlers[] = {&shuffle_op<Shuffle::up>, &shuffle_op<Shuffle::down>, &shuffle_op<Shuffle::butterfly>,
                                   &shuffle_op<Shuffle::index>};
-  Op& op = d.emit(handlers[mode], s);
+  Op& op = d.emit(handlers[mode], Effect::none(), s);
   op.d = row;
   op.a = a;
   op.b = b;
@@ -184,7 +184,7 @@ void vote(FunctionDecoder& d) {
       mode == 3 ? d.destination(d.operand(0), Type::b32) : Operand::reg(d.predicate_destination(d.operand(0)));
   constexpr Handler handlers[] = {&vote_op<Vote::all>, &vote_op<Vote::any>, &vote_op<Vote::uniform>,
                                   &vote_op<Vote::ballot>};
-  d.emit(handlers[mode], v).d = to;
+  d.emit(handlers[mode], Effect::none(), v).d = to;
 }
 
 void match(FunctionDecoder& d) {
@@ -203,7 +203,7 @@ void match(FunctionDecoder& d) {
   m.members = d.source(d.operand(2), Type::b32);
   const Handler handler = type == Type::b64 ? (mode == 1 ? &match_op<u64, true> : &match_op<u64, false>)
                                             : (mode == 1 ? &match_op<u32, true> : &match_op<u32, false>);
-  Op& op = d.emit(handler, m);
+  Op& op = d.emit(handler, Effect::none(), m);
   op.d = row;
   op.a = a;
 }
@@ -227,7 +227,7 @@ void reduce_lanes(FunctionDecoder& d) {
       default: d.refuse("it needs an operation");
     }
   }();
-  emit_lanewise(d, handler, Type::b32, {Type::b32, Type::b32});
+  emit_lanewise(d, Effect::none(), handler, Type::b32, {Type::b32, Type::b32});
 }
 
 void elect(FunctionDecoder& d) {
@@ -238,7 +238,7 @@ void elect(FunctionDecoder& d) {
   const Operand row = d.destination(to.parts[0], Type::b32);
   const u32 p = d.predicate_destination(to.parts[1]);
   const Operand members = d.source(d.operand(1), Type::b32);
-  Op& op = d.emit(&elect_op);
+  Op& op = d.emit(&elect_op, Effect::none());
   op.d = row;
   op.b = members;
   op.immediate = p;
@@ -248,7 +248,7 @@ void active_mask(FunctionDecoder& d) {
   if (d.modifiers.take_type() != Type::b32) d.refuse("its type is .b32");
   d.expect_operands(1);
   const Operand row = d.destination(d.operand(0), Type::b32);
-  d.emit(&active_mask_op).d = row;
+  d.emit(&active_mask_op, Effect::none()).d = row;
 }
 
 }  // namespace wm::vgpu::isa

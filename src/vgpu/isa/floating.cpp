@@ -177,7 +177,7 @@ void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fas
   d.expect_operands(1 + sources);
   for (std::size_t i = 0; i < sources; ++i) rows[i] = d.source(d.operand(1 + i), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(handler, Settings{f, mode, {}});
+  Op& op = d.emit(handler, Effect::arithmetic(), Settings{f, mode, {}});
   op.d = to;
   op.a = rows[0];
   op.b = rows[1];
@@ -198,7 +198,7 @@ void minimum_maximum(FunctionDecoder& d, Handler general, Handler general3, Hand
   const bool fast = f.format == Format::f32 && !mode.nan && !mode.xorsign_abs;
   const Operand a = d.source(d.operand(1), type), b = d.source(d.operand(2), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(fast ? fast32 : three ? general3 : general, Settings{f, {}, mode});
+  Op& op = d.emit(fast ? fast32 : three ? general3 : general, Effect::arithmetic(), Settings{f, {}, mode});
   op.d = to;
   op.a = a;
   op.b = b;
@@ -213,7 +213,7 @@ void sign(FunctionDecoder& d, Handler handler) {
   d.expect_operands(2);
   const Operand a = d.source(d.operand(1), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(handler, Settings{f, mode, {}});
+  Op& op = d.emit(handler, Effect::arithmetic(), Settings{f, mode, {}});
   op.d = to;
   op.a = a;
 }
@@ -249,7 +249,7 @@ void copy_sign(FunctionDecoder& d) {
   d.expect_operands(3);
   const Operand a = d.source(d.operand(1), type), b = d.source(d.operand(2), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(&binary<CopySign>, Settings{f, {}, {}});
+  Op& op = d.emit(&binary<CopySign>, Effect::arithmetic(), Settings{f, {}, {}});
   op.d = to;
   op.a = a;
   op.b = b;

@@ -152,7 +152,7 @@ u32 dot2_of(u32 a, u32 b, u32 c) {
   return numeric::dot2(a, b, c, a_signed, b_signed, high);
 }
 
-void binary(FunctionDecoder& d, Handler handler, Type type) { emit_lanewise(d, handler, type, {type, type}); }
+void binary(FunctionDecoder& d, Handler handler, Type type) { emit_arithmetic(d, handler, type, {type, type}); }
 
 Type wider(Type type) {
   switch (type) {
@@ -195,8 +195,8 @@ void integer_multiply(FunctionDecoder& d) {
   else if (part == 1)
     binary(d, for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&high_of<T>>; }), type);
   else if (part == 2)
-    emit_lanewise(d, for_type<u16, i16, u32, i32>(d, type, []<class T> { return lanewise<&wide_of<T>>; }), wider(type),
-                  {type, type});
+    emit_arithmetic(d, for_type<u16, i16, u32, i32>(d, type, []<class T> { return lanewise<&wide_of<T>>; }),
+                    wider(type), {type, type});
   else
     d.refuse("it needs .lo, .hi or .wide");
 }
@@ -207,18 +207,18 @@ void integer_multiply_add(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
   if (saturate && (part != 1 || type != Type::s32)) d.refuse("`.sat` is for .hi.s32 alone");
   if (part == 0)
-    emit_lanewise(
+    emit_arithmetic(
         d, for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&multiply_add_of<T>>; }), type,
         {type, type, type});
   else if (part == 1)
-    emit_lanewise(
+    emit_arithmetic(
         d,
         saturate ? lanewise<&high_add_saturated>
                  : for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&high_add_of<T>>; }),
         type, {type, type, type});
   else if (part == 2)
-    emit_lanewise(d, for_type<u16, i16, u32, i32>(d, type, []<class T> { return lanewise<&wide_add_of<T>>; }),
-                  wider(type), {type, type, wider(type)});
+    emit_arithmetic(d, for_type<u16, i16, u32, i32>(d, type, []<class T> { return lanewise<&wide_add_of<T>>; }),
+                    wider(type), {type, type, wider(type)});
   else
     d.refuse("it needs .lo, .hi or .wide");
 }
@@ -235,12 +235,12 @@ void remainder(FunctionDecoder& d) {
 
 void integer_absolute(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<i16, i32, i64>(d, type, []<class T> { return lanewise<&absolute_of<T>>; }), type, {type});
+  emit_arithmetic(d, for_type<i16, i32, i64>(d, type, []<class T> { return lanewise<&absolute_of<T>>; }), type, {type});
 }
 
 void integer_negate(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<i16, i32, i64>(d, type, []<class T> { return lanewise<&negate_of<T>>; }), type, {type});
+  emit_arithmetic(d, for_type<i16, i32, i64>(d, type, []<class T> { return lanewise<&negate_of<T>>; }), type, {type});
 }
 
 void integer_minimum(FunctionDecoder& d) {
@@ -291,25 +291,25 @@ bool signed_byte_type(FunctionDecoder& d) {
 
 void multiply24(FunctionDecoder& d) {
   const Handler h = handler24(d, []<bool s, bool high> { return lanewise<&multiply24_of<s, high>>; });
-  emit_lanewise(d, h, Type::b32, {Type::b32, Type::b32});
+  emit_arithmetic(d, h, Type::b32, {Type::b32, Type::b32});
 }
 
 void multiply_add24(FunctionDecoder& d) {
   const Handler h = handler24(d, []<bool s, bool high> { return lanewise<&multiply_add24_of<s, high>>; });
-  emit_lanewise(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
+  emit_arithmetic(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
 }
 
 void sum_of_absolute_difference(FunctionDecoder& d) {
   const Type type = d.modifiers.take_type();
-  emit_lanewise(d, for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&sad_of<T>>; }), type,
-                {type, type, type});
+  emit_arithmetic(d, for_type<u16, i16, u32, i32, u64, i64>(d, type, []<class T> { return lanewise<&sad_of<T>>; }),
+                  type, {type, type, type});
 }
 
 void dot4(FunctionDecoder& d) {
   const bool a = signed_byte_type(d), b = signed_byte_type(d);
   const Handler h = a ? (b ? lanewise<&dot4_of<true, true>> : lanewise<&dot4_of<true, false>>)
                       : (b ? lanewise<&dot4_of<false, true>> : lanewise<&dot4_of<false, false>>);
-  emit_lanewise(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
+  emit_arithmetic(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
 }
 
 void dot2(FunctionDecoder& d) {
@@ -321,7 +321,7 @@ void dot2(FunctionDecoder& d) {
              : (b ? lanewise<&dot2_of<false, true, high>> : lanewise<&dot2_of<false, false, high>>);
   };
   const Handler h = part == 1 ? pick.operator()<true>() : pick.operator()<false>();
-  emit_lanewise(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
+  emit_arithmetic(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
 }
 
 }  // namespace wm::vgpu::isa

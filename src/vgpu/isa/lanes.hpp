@@ -149,7 +149,7 @@ Handler for_type(const FunctionDecoder& decoder, ptx::Type type, Make make) {
 }
 
 // Emits an op of operands d, a[, b[, c]] with their types.
-inline Op& emit_lanewise(FunctionDecoder& decoder, Handler handler, ptx::Type to,
+inline Op& emit_lanewise(FunctionDecoder& decoder, const Effect& effect, Handler handler, ptx::Type to,
                          std::initializer_list<ptx::Type> from) {
   decoder.expect_operands(1 + from.size());
   Operand rows[3];
@@ -159,12 +159,16 @@ inline Op& emit_lanewise(FunctionDecoder& decoder, Handler handler, ptx::Type to
     ++i;
   }
   const Operand d = decoder.destination(decoder.operand(0), to);
-  Op& op = decoder.emit(handler);
+  Op& op = decoder.emit(handler, effect);
   op.d = d;
   op.a = rows[0];
   op.b = rows[1];
   op.c = rows[2];
   return op;
+}
+inline Op& emit_arithmetic(FunctionDecoder& decoder, Handler handler, ptx::Type to,
+                           std::initializer_list<ptx::Type> from) {
+  return emit_lanewise(decoder, Effect::arithmetic(), handler, to, from);
 }
 
 }  // namespace wm::vgpu

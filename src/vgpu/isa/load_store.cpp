@@ -20,7 +20,7 @@ namespace {
 struct Transfer {
   Address address;
   AddressSpace space = AddressSpace::generic;
-  Ordering ordering = Ordering::weak;
+  bool ordered = false;  // its effect says how
   u32 count = 1;
   u32 bytes = 4;  // of all elements
   std::array<Operand, 8> rows{};
@@ -42,7 +42,7 @@ Step load_op(Warp& warp, const Op& op, u32 active) {
       return static_cast<W>(static_cast<std::conditional_t<std::is_signed_v<E>, std::make_signed_t<W>, W>>(value));
     });
   }
-  order_after(t.ordering);
+  if (t.ordered) order_after(warp.effect(op).ordering);
   return Step::go;
 }
 
@@ -53,7 +53,7 @@ Step store_op(Warp& warp, const Op& op, u32 active) {
   LaneBytes bytes;
   lane_addresses(warp, t.address, addresses);
   resolve(warp, op, t.space, addresses, t.bytes, t.bytes, AccessKind::write, active, bytes);
-  order_before(t.ordering);
+  if (t.ordered) order_before(warp.effect(op).ordering);
   const auto put = [&](u32 i, u32 k, const Word<E>* row) {
     const auto value = static_cast<E>(row[i]);
     std::memcpy(bytes.at[i] + k * sizeof(E), &value, sizeof(E));
@@ -148,7 +148,11 @@ void check_vector(const FunctionDecoder& d, const MemoryQualifiers& q, Type type
 // Unlike an atomic operation, a load or store has no default for either.
 void check_scope(FunctionDecoder& d, const MemoryQualifiers& q) {
   const bool ordered = q.ordering != Ordering::weak && q.ordering != Ordering::volatile_;
-  if (q.scoped != ordered) d.refuse(ordered ? "an ordering needs a scope" : "a scope needs an ordering");
+  if (q.scope.has_value() != ordered) d.refuse(ordered ? "an ordering needs a scope" : "a scope needs an ordering");
+}
+
+Effect effect_of(const MemoryQualifiers& q) {
+  return Effect::access(q.space, q.ordering, q.scope.value_or(Scope::device));
 }
 
 }  // namespace
@@ -162,7 +166,7 @@ void load(FunctionDecoder& d) {
   d.modifiers.take("unified");
   d.expect_operands(q.cache_hint ? 3 : 2);
   Transfer t;
-  t.ordering = q.ordering;
+  t.ordered = q.ordering != Ordering::weak;
   t.address = d.address(d.operand(1), q.space);
   t.space = actual_space(d, q.space, t.address);
   t.count = q.vector;
@@ -183,7 +187,7 @@ void load(FunctionDecoder& d) {
   const bool parameter = t.space == AddressSpace::param && t.address.base == AddressBase::absolute;
   const Handler handler = parameter ? by_element<PickParameter>(type, wide) : by_element<PickLoad>(type, wide);
   if (handler == nullptr) d.refuse("it has no form for this type");
-  d.emit(handler, t);
+  d.emit(handler, effect_of(q), t);
 }
 
 void store(FunctionDecoder& d) {
@@ -195,7 +199,7 @@ void store(FunctionDecoder& d) {
   check_vector(d, q, type);
   d.expect_operands(q.cache_hint ? 3 : 2);
   Transfer t;
-  t.ordering = q.ordering;
+  t.ordered = q.ordering != Ordering::weak;
   t.address = d.address(d.operand(0), q.space);
   t.space = actual_space(d, q.space, t.address);
   if (t.space == AddressSpace::constant || t.space == AddressSpace::param) d.refuse("this space cannot be written");
@@ -213,7 +217,7 @@ void store(FunctionDecoder& d) {
   }
   const Handler handler = by_element<PickStore>(type, ptx::bytes_of(type) == 8);
   if (handler == nullptr) d.refuse("it has no form for this type");
-  d.emit(handler, t);
+  d.emit(handler, effect_of(q), t);
 }
 
 // Caches are not modelled, but an operand that is no address is still refused.
@@ -284,13 +288,13 @@ void create_policy(FunctionDecoder& d) {
   const Operand to = d.destination(d.operand(0), Type::b64);
   if (fractional) {
     const Operand fraction = d.operands() > 1 ? d.source(d.operand(1), Type::f32) : d.constant32(0x3f800000);
-    Op& op = d.emit(&make_fractional_policy);
+    Op& op = d.emit(&make_fractional_policy, Effect::none());
     op.d = to;
     op.a = d.constant64(priorities);
     op.b = fraction;
     return;
   }
-  Op& op = d.emit(&copy_row);
+  Op& op = d.emit(&copy_row, Effect::none());
   op.d = to;
   op.a = d.constant64(0);
 }

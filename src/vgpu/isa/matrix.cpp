@@ -206,7 +206,7 @@ void matrix_multiply(FunctionDecoder& d) {
     check_count(d, "B", p.b.size(), 8 * p.k / 32);
     check_count(d, "C", p.c.size(), p.m * 8 / 32);
     check_count(d, "D", p.d.size(), p.m * 8 / 32);
-    d.emit(&mma_op<Kind::f64>, std::move(p));
+    d.emit(&mma_op<Kind::f64>, Effect::none().by_whole_warp(), std::move(p));
     return;
   }
   const auto a = element_of(type_a), b = element_of(type_b);
@@ -225,7 +225,7 @@ void matrix_multiply(FunctionDecoder& d) {
     check_count(d, "B", p.b.size(), 2);
     check_count(d, "C", p.c.size(), *c == Sum::f32 ? 8 : 4);
     check_count(d, "D", p.d.size(), *sum == Sum::f32 ? 8 : 4);
-    d.emit(&mma_op<Kind::quad>, std::move(p));
+    d.emit(&mma_op<Kind::quad>, Effect::none().by_whole_warp(), std::move(p));
     return;
   }
   if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
@@ -237,24 +237,24 @@ void matrix_multiply(FunctionDecoder& d) {
   check_count(d, "B", p.b.size(), p.shape.b_registers());
   check_count(d, "C", p.c.size(), p.shape.c_registers());
   check_count(d, "D", p.d.size(), d_registers);
-  d.emit(&mma_op<Kind::plain>, std::move(p));
+  d.emit(&mma_op<Kind::plain>, Effect::none().by_whole_warp(), std::move(p));
 }
 
 void load_matrix(FunctionDecoder& d) {
   Tiles t = decode_tiles(d, d.operand(1), d.operand(0), true);
-  d.emit(&load_matrix_op, std::move(t));
+  d.emit(&load_matrix_op, Effect::access(AddressSpace::shared).by_whole_warp(), std::move(t));
 }
 
 void store_matrix(FunctionDecoder& d) {
   Tiles t = decode_tiles(d, d.operand(0), d.operand(1), false);
-  d.emit(&store_matrix_op, std::move(t));
+  d.emit(&store_matrix_op, Effect::access(AddressSpace::shared).by_whole_warp(), std::move(t));
 }
 
 void move_matrix(FunctionDecoder& d) {
   take_sync_aligned(d);
   if (!d.modifiers.take("m8n8") || !d.modifiers.take("trans") || d.modifiers.take_type() != Type::b16)
     d.refuse("it is movmatrix.sync.aligned.m8n8.trans.b16");
-  emit_lanewise(d, &move_matrix_op, Type::b32, {Type::b32});
+  emit_lanewise(d, Effect::none().by_whole_warp(), &move_matrix_op, Type::b32, {Type::b32});
 }
 
 void old_matrix_multiply(FunctionDecoder& d) { d.refuse("the warp-wide wmma is not supported: use mma.sync"); }

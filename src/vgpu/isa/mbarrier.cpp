@@ -31,9 +31,7 @@ u64 read(const Cluster& cluster, u64 address) {
 
 std::string name(u64 address) { return fmt::format("the mbarrier at {:#x}", address); }
 
-[[noreturn]] void fail(const std::string& what, const char* finding = fault::other) {
-  throw Fault(what, finding, what);
-}
+[[noreturn]] void fail(const std::string& what, Flaw finding = fault::other) { throw Fault(what, finding, what); }
 
 Fields writable(Cluster& cluster, u64 address, std::byte*& place) {
   Block* block = cluster.block_of(address);
@@ -298,21 +296,22 @@ Step pending_count_op(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-// [.sem][.scope][.space].b64
-void take_qualifiers(FunctionDecoder& d, Use& use) {
-  take_ordering(d);
-  take_scope(d);
+// [.sem][.scope][.space].b64; `usual` is the ordering where none is said.
+Effect take_qualifiers(FunctionDecoder& d, Use& use, Ordering usual) {
+  const Ordering said = take_ordering(d);
+  const Scope scope = take_scope(d).value_or(Scope::block);
   use.space = take_space(d);
   if (use.space != AddressSpace::generic && use.space != AddressSpace::shared &&
       use.space != AddressSpace::shared_cluster)
     d.refuse("an mbarrier lies in shared memory");
   if (d.modifiers.take_type() != Type::b64) d.refuse("its type is .b64");
+  return Effect::mbarrier(said == Ordering::weak ? usual : said, scope);
 }
 
 void decode_arrive(FunctionDecoder& d, Use use) {
   use.bytes = d.modifiers.take("expect_tx");
   use.no_complete = d.modifiers.take("noComplete");
-  take_qualifiers(d, use);
+  const Effect effect = take_qualifiers(d, use, Ordering::release);
   // The state may be left out where the barrier is in another block.
   const bool has_state = d.operand(0).kind != OperandKind::memory;
   const std::size_t first = has_state ? 1 : 0;
@@ -320,20 +319,20 @@ void decode_arrive(FunctionDecoder& d, Use use) {
   use.address = d.address(d.operand(first), use.space);
   use.value = d.operands() > first + 1 ? d.source(d.operand(first + 1), Type::u32) : d.constant32(1);
   const Operand to = has_state ? d.destination(d.operand(0), Type::b64) : Operand::reg(sink_row);
-  d.emit(&arrive_op, use).d = to;
+  d.emit(&arrive_op, effect, use).d = to;
 }
 
 void decode_wait(FunctionDecoder& d, bool try_wait) {
   Use use;
   use.try_wait = try_wait;
   use.state = !d.modifiers.take("parity");
-  take_qualifiers(d, use);
+  const Effect effect = take_qualifiers(d, use, Ordering::acquire);
   d.expect_operands(3, try_wait ? 4 : 3);
   use.address = d.address(d.operand(1), use.space);
   use.value = d.source(d.operand(2), use.state ? Type::b64 : Type::u32);
   if (d.operands() == 4) d.source(d.operand(3), Type::u32);  // the time limit: a hint
   const u32 to = d.predicate_destination(d.operand(0));
-  d.emit(&wait_op, use).d = Operand::reg(to);
+  d.emit(&wait_op, effect, use).d = Operand::reg(to);
 }
 
 }  // namespace
@@ -343,11 +342,11 @@ void mbarrier_family(FunctionDecoder& d) {
   d.modifiers.take(operation);
   Use use;
   const auto plain = [&](Handler handler, bool value) {
-    take_qualifiers(d, use);
+    const Effect effect = take_qualifiers(d, use, Ordering::relaxed);
     d.expect_operands(value ? 2 : 1);
     use.address = d.address(d.operand(0), use.space);
     if (value) use.value = d.source(d.operand(1), Type::u32);
-    d.emit(handler, use);
+    d.emit(handler, effect, use);
   };
   if (operation == "init") return plain(&init_op, true);
   if (operation == "inval") return plain(&invalidate_op, false);
@@ -362,7 +361,7 @@ void mbarrier_family(FunctionDecoder& d) {
   if (operation == "try_wait") return decode_wait(d, true);
   if (operation == "pending_count") {
     if (d.modifiers.take_type() != Type::b64) d.refuse("its type is .b64");
-    emit_lanewise(d, &pending_count_op, Type::u32, {Type::b64});
+    emit_lanewise(d, Effect::none(), &pending_count_op, Type::u32, {Type::b64});
     return;
   }
   d.refuse("mbarriers have no such operation");

@@ -34,7 +34,15 @@ AddressSpace take_space_first(FunctionDecoder& d) {
   d.refuse("it needs two state spaces");
 }
 
-bool take_scope(FunctionDecoder& d) { return d.modifiers.take_one_of({"cta", "cluster", "gpu", "sys"}) >= 0; }
+std::optional<Scope> take_scope(FunctionDecoder& d) {
+  switch (d.modifiers.take_one_of({"cta", "cluster", "gpu", "sys"})) {
+    case 0: return Scope::block;
+    case 1: return Scope::cluster;
+    case 2:
+    case 3: return Scope::device;
+    default: return std::nullopt;
+  }
+}
 
 Ordering take_ordering(FunctionDecoder& d) {
   switch (d.modifiers.take_one_of({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"})) {
@@ -56,7 +64,7 @@ MemoryQualifiers take_memory_qualifiers(FunctionDecoder& d) {
   } else {
     q.ordering = take_ordering(d);
   }
-  q.scoped = take_scope(d);
+  q.scope = take_scope(d);
   q.space = take_space(d);
   // Caches are not modelled: what only steers them is read and forgotten.
   d.modifiers.take_one_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});

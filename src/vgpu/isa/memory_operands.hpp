@@ -1,25 +1,25 @@
 // Qualifiers of memory instructions: space, ordering, scope, cache behaviour, vectors.
 #pragma once
 
+#include <optional>
+
 #include "vgpu/isa/decoder.hpp"
 
 namespace wm::vgpu::isa {
 
-enum class Ordering : u8 { weak, relaxed, acquire, release, acq_rel, volatile_, mmio };
-
 struct MemoryQualifiers {
   AddressSpace space = AddressSpace::generic;
   Ordering ordering = Ordering::weak;
-  bool scoped = false;      // .cta, .cluster, .gpu or .sys was there
+  std::optional<Scope> scope;
   bool cache_hint = false;  // one more operand
   u32 vector = 1;
 };
 
 // Takes all of them that are there, in whatever order.
 MemoryQualifiers take_memory_qualifiers(FunctionDecoder& decoder);
-AddressSpace take_space(FunctionDecoder& decoder);        // generic where there is none
-AddressSpace take_space_first(FunctionDecoder& decoder);  // the modifier that comes next; refused where it is none
-bool take_scope(FunctionDecoder& decoder);                // .cta, .cluster, .gpu, .sys
+AddressSpace take_space(FunctionDecoder& decoder);          // generic where there is none
+AddressSpace take_space_first(FunctionDecoder& decoder);    // the modifier that comes next; refused where it is none
+std::optional<Scope> take_scope(FunctionDecoder& decoder);  // .cta, .cluster, .gpu, .sys
 Ordering take_ordering(FunctionDecoder& decoder);
 
 // What the ordering means between host threads: nothing for plain accesses.

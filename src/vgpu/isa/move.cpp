@@ -63,10 +63,10 @@ Type bits_type(u32 bytes) {
 }
 
 void copy_wide_pair(FunctionDecoder& d, Operand to_low, Operand to_high, Operand low, Operand high) {
-  Op& first = d.emit(&copy_row<u64>);
+  Op& first = d.emit(&copy_row<u64>, Effect::move());
   first.d = to_low;
   first.a = low;
-  Op& second = d.emit(&copy_row<u64>);
+  Op& second = d.emit(&copy_row<u64>, Effect::move());
   second.d = to_high;
   second.a = high;
 }
@@ -100,10 +100,10 @@ void move_pieces(FunctionDecoder& d, Type type, bool pack) {
     p.rows.push_back(pack ? d.source(part, bits_type(piece)) : d.destination(part, piece));
   if (pack) {
     const Operand to = d.destination(d.operand(0), type);
-    d.emit(&pack_pieces, p).d = to;
+    d.emit(&pack_pieces, Effect::move(), p).d = to;
   } else {
     const Operand from = d.source(d.operand(1), type);
-    d.emit(&unpack_pieces, p).a = from;
+    d.emit(&unpack_pieces, Effect::move(), p).a = from;
   }
 }
 
@@ -117,7 +117,7 @@ void move(FunctionDecoder& d) {
     if (from.kind == OperandKind::special) return emit_special_predicate(d, from.name, d.predicate_destination(to));
     const Predicate p = d.predicate(from);
     const u32 row = d.predicate_destination(to);
-    d.emit(&copy_predicate, p).d = Operand::reg(row);
+    d.emit(&copy_predicate, Effect::move(), p).d = Operand::reg(row);
     return;
   }
   if (type == Type::b128) return move128(d);
@@ -126,10 +126,10 @@ void move(FunctionDecoder& d) {
   if (to.kind == OperandKind::vector) return move_pieces(d, type, false);
   const u32 bytes = ptx::bytes_of(type);
   const Operand row = d.destination(to, type);
-  if (from.kind == OperandKind::special) return emit_special(d, from.name, row, bytes);
-  if (from.kind == OperandKind::symbol) return emit_symbol(d, from, row, bytes);
+  if (from.kind == OperandKind::special) return emit_special(d, Effect::move(), from.name, row, bytes);
+  if (from.kind == OperandKind::symbol) return emit_symbol(d, Effect::move(), from, row, bytes);
   const Operand a = d.source(from, type);
-  Op& op = d.emit(bytes == 8 ? &copy_row<u64> : &copy_row<u32>);
+  Op& op = d.emit(bytes == 8 ? &copy_row<u64> : &copy_row<u32>, Effect::move());
   op.d = row;
   op.a = a;
 }
@@ -204,7 +204,7 @@ void convert_address(FunctionDecoder& d) {
   const u64 window = window_of(d, space);
   const Operand a = d.source(d.operand(1), type);
   const Operand to = d.destination(d.operand(0), type);
-  Op& op = d.emit(type == Type::u64 ? &add_window<u64> : &add_window<u32>);
+  Op& op = d.emit(type == Type::u64 ? &add_window<u64> : &add_window<u32>, Effect::none());
   op.d = to;
   op.a = a;
   op.immediate = static_cast<i64>(to_space ? u64{0} - window : window);
@@ -226,7 +226,7 @@ void is_space(FunctionDecoder& d) {
       default: return &test_space<AddressSpace::global>;
     }
   }();
-  Op& op = d.emit(handler);
+  Op& op = d.emit(handler, Effect::none());
   op.d = Operand::reg(to);
   op.a = a;
 }
@@ -235,14 +235,14 @@ void map_address(FunctionDecoder& d) {
   d.modifiers.take("shared::cluster");
   const Type type = d.modifiers.take_type();
   if (type != Type::u64 && type != Type::u32) d.refuse("addresses have 64 or 32 bits");
-  emit_lanewise(d, type == Type::u64 ? &map_row<u64> : &map_row<u32>, type, {type, Type::u32});
+  emit_lanewise(d, Effect::none(), type == Type::u64 ? &map_row<u64> : &map_row<u32>, type, {type, Type::u32});
 }
 
 void block_rank_of(FunctionDecoder& d) {
   d.modifiers.take("shared::cluster");
   const Type type = d.modifiers.take_type();
   if (type != Type::u64 && type != Type::u32) d.refuse("addresses have 64 or 32 bits");
-  emit_lanewise(d, type == Type::u64 ? &rank_row<u64> : &rank_row<u32>, Type::u32, {type});
+  emit_lanewise(d, Effect::none(), type == Type::u64 ? &rank_row<u64> : &rank_row<u32>, Type::u32, {type});
 }
 
 }  // namespace wm::vgpu::isa

@@ -50,8 +50,6 @@ std::string read_name(std::istream& words) {
 
 }  // namespace
 
-bool is_name(const Op& op) { return op.run == &role_op || op.run == &shared_op; }
-
 void decode_name(FunctionDecoder& d, const std::string& text) {
   std::istringstream words(text);
   std::string kind, reg;
@@ -59,7 +57,7 @@ void decode_name(FunctionDecoder& d, const std::string& text) {
   std::string name = read_name(words);
   if (name.empty()) return;
   if (kind == "role") {
-    d.emit(&role_op, std::move(name)).guard = {};
+    d.emit(&role_op, Effect::name(), std::move(name));
   } else if (u32 bytes = 0, count = 0; kind == "shared" && words >> reg >> bytes >> count) {
     const auto& registers = d.source_function().registers;
     for (u32 i = 0; i < registers.size(); ++i) {
@@ -67,7 +65,7 @@ void decode_name(FunctionDecoder& d, const std::string& text) {
       ptx::Operand operand;
       operand.kind = ptx::OperandKind::reg;
       operand.index = i;
-      d.emit(&shared_op, SharedName{std::move(name), d.source(operand, ptx::Type::b32), bytes, count}).guard = {};
+      d.emit(&shared_op, Effect::name(), SharedName{std::move(name), d.observed(operand), bytes, count});
       return;
     }
   }

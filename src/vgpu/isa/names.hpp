@@ -9,7 +9,5 @@ namespace wm::vgpu::isa {
 
 // Decodes a `// wm.name` comment before an instruction; one that says nothing known is a comment like any other.
 void decode_name(FunctionDecoder& decoder, const std::string& text);
-// Whether an op is such a name, and no instruction.
-bool is_name(const Op& op);
 
 }  // namespace wm::vgpu::isa

@@ -156,10 +156,10 @@ Step constant_address(Warp& warp, const Op& op, u32 active) {
 
 }  // namespace
 
-void emit_special(FunctionDecoder& d, const std::string& name, Operand row, u32 bytes) {
+void emit_special(FunctionDecoder& d, const Effect& effect, const std::string& name, Operand row, u32 bytes) {
   for (const Entry& entry : table)
     if (entry.name == name) {
-      Op& op = d.emit(entry.handler);
+      Op& op = d.emit(entry.handler, effect);
       op.d = row;
       op.immediate = bytes;
       return;
@@ -169,10 +169,10 @@ void emit_special(FunctionDecoder& d, const std::string& name, Operand row, u32 
 
 void emit_special_predicate(FunctionDecoder& d, const std::string& name, u32 row) {
   if (name != "%is_explicit_cluster") d.refuse(fmt::format("the special register {} is not known here", name));
-  d.emit(&cluster_flag).d = Operand::reg(row);
+  d.emit(&cluster_flag, Effect::move()).d = Operand::reg(row);
 }
 
-void emit_symbol(FunctionDecoder& d, const ptx::Operand& o, Operand row, u32 bytes) {
+void emit_symbol(FunctionDecoder& d, const Effect& effect, const ptx::Operand& o, Operand row, u32 bytes) {
   if (bytes != 8 && bytes != 4) d.refuse("an address needs 64 or 32 bits");
   Address address;
   if (const Function* f = d.program().find(o.name))
@@ -180,7 +180,10 @@ void emit_symbol(FunctionDecoder& d, const ptx::Operand& o, Operand row, u32 byt
   else
     address = d.symbol(o.name).address;
   const bool shared = address.base == AddressBase::shared || address.base == AddressBase::dynamic_shared;
-  Op& op = d.emit(shared ? &shared_address : address.base == AddressBase::frame ? &frame_address : &constant_address);
+  Op& op = d.emit(shared                               ? &shared_address
+                  : address.base == AddressBase::frame ? &frame_address
+                                                       : &constant_address,
+                  effect);
   op.d = row;
   op.b.code = address.base == AddressBase::dynamic_shared;
   op.c.code = bytes;

@@ -158,6 +158,14 @@ class TensorStore final : public AsyncOperation {
 };
 
 Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
+  const AddressSpace space = locate(address).space;
+  if (space == AddressSpace::local || space == AddressSpace::shared_cluster)
+    warp.fault(space == AddressSpace::local
+                   ? "the tensor map lies in the thread's local memory, where copies cannot read "
+                     "it: take it as a parameter that is `const __grid_constant__`"
+                   : "the tensor map lies in shared memory, where copies cannot read it: keep it "
+                     "in the kernel's parameters or in global memory",
+               lane, fault::misplaced_tensor_map);
   const std::byte* bytes = resolve_one(warp, AddressSpace::generic, address, 128, 64, AccessKind::read, lane);
   Fields map;
   try {
@@ -210,8 +218,6 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
     if (c.inside) (load ? issue.reads : issue.writes).add(c.global, c.bytes);
   });
   issue.barrier = tile.barrier;
-  if (!load) issue.group = CopyIssue::Group::bulk;
-  issue.atomic = direction == Direction::reduce;
   issue.map = map_address;
   issue.tile = tile.shared;
   issue.swizzle_pattern = copy::pattern_of(map.swizzle);
@@ -322,7 +328,10 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   if (offsets) read_offsets(d, d.operand(next++), t, dimensions);
   if (t.multicast) t.mask = d.source(d.operand(next++), Type::u16);
   if (hint) d.source(d.operand(next), Type::b64);
-  d.emit(&tensor_op, std::move(t));
+  const Effect effect = load     ? Effect::copy(Proxy::async, Completion::mbarrier)
+                        : reduce ? Effect::reduction(Proxy::async, Completion::bulk_groups)
+                                 : Effect::copy(Proxy::async, Completion::bulk_groups);
+  d.emit(&tensor_op, effect, std::move(t));
 }
 
 }  // namespace wm::vgpu::isa

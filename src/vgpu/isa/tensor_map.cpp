@@ -95,21 +95,22 @@ void decode_replace(FunctionDecoder& d) {
     r.ordinal = static_cast<u32>(which);
   }
   r.value = d.source(d.operand(ordinal ? 2 : 1), type);
-  d.emit(&replace_op, r);
+  d.emit(&replace_op, Effect::access(r.space), r);
 }
 
 void decode_copy(FunctionDecoder& d) {
   if (take_space_first(d) != AddressSpace::global || take_space_first(d) != AddressSpace::shared)
     d.refuse("it copies from .shared::cta to .global");
-  if (!d.modifiers.take("tensormap::generic") || !d.modifiers.take("release") || !take_scope(d) ||
-      !d.modifiers.take("sync") || !d.modifiers.take("aligned"))
+  const bool releases = d.modifiers.take("tensormap::generic") && d.modifiers.take("release");
+  const auto scope = take_scope(d);
+  if (!releases || !scope || !d.modifiers.take("sync") || !d.modifiers.take("aligned"))
     d.refuse("it is .tensormap::generic.release.<scope>.sync.aligned");
   d.expect_operands(3);
   MapCopy c;
   c.to = d.address(d.operand(0), AddressSpace::global);
   c.from = d.address(d.operand(1), AddressSpace::shared);
   if (d.constant(d.operand(2), "the size") != 128) d.refuse("a tensor map has 128 bytes");
-  d.emit(&copy_op, c);
+  d.emit(&copy_op, Effect::map_release(*scope).by_whole_warp(), c);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct Multiply {
   Operand a, b;                 // descriptors
   Predicate scale_d;
   bool a_mn_major = false, b_mn_major = false, negate_a = false, negate_b = false;
+  std::vector<u32> sums, factors;  // D and A as registers of the text
 };
 
 Warp& warp_of(Warp& first, u32 index) {
@@ -94,6 +95,8 @@ void form_product(Warp& warp, Warpgroup& group) {
 MatrixReads reads_of(const Warp& warp, const Multiply& m, const MatrixIssue& issue) {
   MatrixReads what;
   what.accumulates = issue.accumulate;
+  what.sums = m.sums;
+  what.factors = m.factors;
   const u64 window = shared_window + warp.block().shared_base;
   const auto add = [&](const numeric::MatrixDescriptor& matrix, bool mn_major, u32 first, u32 rows) {
     what.operands.push_back(
@@ -151,10 +154,11 @@ Step commit_op(Warp& warp, const Op&, u32 active) {
 
 Step wait_op(Warp& warp, const Op& op, u32 active) {
   if (const auto step = gather_warp(warp, active)) return *step;
-  if (warp.matrices.at_most(static_cast<u64>(op.immediate), 1, false)) return Step::go;
+  const u32 pending = warp.effect(op).count;
+  if (warp.matrices.at_most(pending, 1, false)) return Step::go;
   Wait w;
   w.kind = WaitKind::matrix_groups;
-  w.index = static_cast<u32>(op.immediate);
+  w.index = pending;
   return warp.wait(w, active);
 }
 
@@ -195,11 +199,19 @@ void decode_multiply(FunctionDecoder& d) {
   const std::size_t scales = integers ? 0 : 2;
   const std::size_t orders = !half ? 0 : a_in_registers ? 1 : 2;
   d.expect_operands(4 + scales + orders);
+  const auto registers = [](const ptx::Operand& list) {
+    std::vector<u32> numbers;
+    for (const ptx::Operand& part : list.parts)
+      if (part.kind == OperandKind::reg) numbers.push_back(part.index);
+    return numbers;
+  };
   for (Operand row : d.destinations(d.operand(0), Type::b32)) m.rows.push_back(row.row());
+  m.sums = registers(d.operand(0));
   if (static_cast<int>(m.rows.size()) != m.shape.registers())
     d.refuse(fmt::format("D has {} registers, not {}", m.shape.registers(), m.rows.size()));
   if (a_in_registers) {
     m.a_rows = d.sources(d.operand(1), Type::b32);
+    m.factors = registers(d.operand(1));
     if (m.a_rows.size() != 4) d.refuse(fmt::format("A has 4 registers, not {}", m.a_rows.size()));
   } else {
     m.a = d.source(d.operand(1), Type::b64);
@@ -213,7 +225,7 @@ void decode_multiply(FunctionDecoder& d) {
   }
   if (orders == 2) m.a_mn_major = zero_or_one(d, d.operand(next++));
   if (orders >= 1) m.b_mn_major = zero_or_one(d, d.operand(next++));
-  d.emit(&multiply_op, std::move(m));
+  d.emit(&multiply_op, Effect::multiply().by_whole_warp(), std::move(m));
 }
 
 }  // namespace
@@ -223,14 +235,14 @@ void warpgroup_multiply(FunctionDecoder& d) {
   const int kind = d.modifiers.take_one_of({"fence", "commit_group", "wait_group"});
   take_sync_aligned(d);
   if (kind == 0) {
-    d.emit(&fence_op);
+    d.emit(&fence_op, Effect::multiply_fence().by_whole_warp());
   } else if (kind == 1) {
-    d.emit(&commit_op);
+    d.emit(&commit_op, Effect::commit(Completion::products).by_whole_warp());
   } else if (kind == 2) {
     d.expect_operands(1);
     const i64 count = d.constant(d.operand(0), "the number of groups");
     if (count < 0 || count > 7) d.refuse("the number of groups is 0 to 7");
-    d.emit(&wait_op).immediate = count;
+    d.emit(&wait_op, Effect::wait(Completion::products, static_cast<u32>(count)).by_whole_warp());
   } else {
     d.refuse("there is no such operation of wgmma");
   }

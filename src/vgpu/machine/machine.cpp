@@ -87,8 +87,8 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
 }
 
 namespace {
-// Under the judge's eyes: what the kernel does wrong is one more finding. Whatever else ends the run, the findings
-// until there are kept.
+// Under the judge's eyes: whatever ends a run that has begun is one more finding, and those before it are kept, also
+// when the caller stops it.
 void run_judged(Run& run, RunReport& report) {
   run.options.deterministic = true;
   check::Judge judge(run);
@@ -100,12 +100,13 @@ void run_judged(Run& run, RunReport& report) {
   } catch (const Fault& fault) {
     judge.faulted(fault);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::execution)
-      judge.faulted(Fault(error.what(), fault::other, error.what()));
-    else
+    if (error.code() == ErrorCode::launch) throw;
+    if (error.code() == ErrorCode::stopped)
       other = std::current_exception();
-  } catch (...) {
-    other = std::current_exception();
+    else
+      judge.faulted(Fault(error.what(), fault::other, error.what()));
+  } catch (const std::exception& error) {
+    judge.faulted(Fault(error.what(), fault::other, error.what()));
   }
   run.observer = nullptr;
   report.check = judge.take_report();

@@ -2,6 +2,7 @@
 // plain run has no observer and pays a branch where it would be told.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,14 +27,10 @@ struct MbarrierUse {
   bool done = false;  // and it is over
 };
 
-// A copy as it is issued: what it will read and write, and how its completion is learnt.
+// A copy as it is issued: what it will read and write, and the mbarrier it signals. The op's effect says the rest.
 struct CopyIssue {
-  enum class Group : u8 { none, copies, bulk };
   Footprint reads, writes;
-  u64 barrier = 0;  // shared address with rank; 0: none
-  Group group = Group::none;
-  bool async_proxy = true;
-  bool atomic = false;      // it reduces: each element is an atomic operation
+  u64 barrier = 0;          // shared address with rank; 0: none
   u64 map = 0;              // generic address of its tensor map; 0: none
   u64 tile = 0;             // shared address of a swizzled tile
   u32 swizzle_pattern = 0;  // bytes after which the tile's pattern repeats; 0: no swizzle
@@ -49,6 +46,7 @@ struct MatrixReads {
   };
   std::vector<Operand> operands;
   bool accumulates = true;
+  std::span<const u32> sums, factors;  // registers of the text that it writes, and those of A that it reads
 };
 
 class Observer {

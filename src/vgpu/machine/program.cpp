@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/isa/decoder.hpp"
+#include "vgpu/machine/source_lines.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
 
@@ -242,7 +243,8 @@ std::string Program::place_of(const Function& f, u32 pc) const {
   const ptx::Instruction& in = f.source->instructions[f.instruction_of[pc]];
   const std::string text = fmt::format("{}:{}", module_.name, in.place.ptx_line);
   if (in.place.file == 0) return fmt::format("{} `{}`", text, in.full_name());
-  return fmt::format("{}:{} ({}) `{}`", file_name(module_.files[in.place.file]), in.place.line, text, in.full_name());
+  const auto [chain, own] = source_lines(module_, in.place);
+  return fmt::format("{}:{} ({}) `{}`", file_name(chain[own].file), chain[own].line, text, in.full_name());
 }
 
 }  // namespace wm::vgpu

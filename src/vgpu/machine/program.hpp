@@ -9,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/machine/effect.hpp"
 #include "vgpu/machine/op.hpp"
+#include "vgpu/machine/touched.hpp"
 #include "vgpu/memory/global.hpp"
 #include "vgpu/ptx/module.hpp"
 #include "vgpu/vgpu.hpp"
@@ -45,6 +47,8 @@ struct Function {
   const ptx::Function* source = nullptr;
   std::vector<Op> ops;
   std::vector<u32> instruction_of;  // op -> instruction of the source
+  std::vector<Effect> effects;      // of the ops
+  TouchedRegisters touched;         // by the instructions of the source
   u32 rows32 = 1, rows64 = 1, predicates = 3;
   u32 frame_bytes = 0;  // a lane: .local variables, and for a device function parameters and results
   std::vector<Slot> parameters, results;

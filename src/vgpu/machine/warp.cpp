@@ -374,7 +374,7 @@ std::string Warp::describe() const {
   return fmt::format("block ({},{},{}) warp {}", block_->id.x, block_->id.y, block_->id.z, index_);
 }
 
-void Warp::fault(const std::string& what, u32 lane, const char* finding) const {
+void Warp::fault(const std::string& what, u32 lane, Flaw finding) const {
   std::string who = describe();
   if (lane < lanes_per_warp) {
     const Dim3& b = launch().shape.block;

@@ -94,6 +94,10 @@ class Warp {
   u32 local_base() const { return frame_.local_base; }
   const Function* function() const { return frame_.function; }
   const Frame& frame() const { return frame_; }
+  // Of an op of the running function.
+  const Effect& effect(const Op& op) const {
+    return frame_.function->effects[static_cast<std::size_t>(&op - frame_.function->ops.data())];
+  }
   // 32-bit rows from the first of a frame. Calls may move them: not to be kept.
   u32* frame_rows(u32 base32) { return file32_.get() + std::size_t{base32} * lanes_per_warp; }
 
@@ -127,7 +131,7 @@ class Warp {
 
   // Ends the run with a message that says which instruction of which thread it was. `lane` may be lanes_per_warp: all.
   // `finding` is the judge's name for it.
-  [[noreturn]] void fault(const std::string& what, u32 lane = lanes_per_warp, const char* finding = fault::other) const;
+  [[noreturn]] void fault(const std::string& what, u32 lane = lanes_per_warp, Flaw finding = fault::other) const;
   std::string describe() const;  // "block (0,0,0) warp 3"
 
   // Of the last device memory found, so that the table is asked rarely.

@@ -30,7 +30,7 @@ const char* name_of(AccessKind kind) {
 }
 
 [[noreturn]] void fail(const Warp& warp, AddressSpace space, AccessKind kind, const std::string& why, u32 lane,
-                       const char* finding = fault::out_of_bounds) {
+                       Flaw finding = fault::out_of_bounds) {
   warp.fault(fmt::format("{} {}: {}", name_of(space), name_of(kind), why), lane, finding);
 }
 

@@ -1,0 +1,141 @@
+// How mbarriers are misused: used before they are ready, told wrong counts, waited for too late.
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "vgpu/check/judge.hpp"
+#include "vgpu/memory/access.hpp"
+
+namespace wm::vgpu::check {
+
+void Judge::joins_circle(Mbarrier& barrier, u32 warp) {
+  const Finding::Party party{id_of(warp / warps_per_block_), warp % warps_per_block_};
+  if (std::find(barrier.circle->begin(), barrier.circle->end(), party) == barrier.circle->end())
+    barrier.circle->push_back(party);
+}
+
+void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use,
+                               bool by_copy) {
+  const WarpState& state = state_of(warp);
+  const LaneClass& me = state.clock.of_lane(lane);
+  const Stamp& init = barrier.init;
+  const auto knows = [&](Known way) {
+    if (init.warp == state.number && init.lanes == 1u << lane && of(me.own, way) >= init.time) return true;
+    return me.clock.covers(init.warp, init.lanes, init.time, way);
+  };
+  const bool own = init.warp == state.number && init.lanes == 1u << lane;
+  const bool data = own || knows(Known::data);
+  const bool fenced = knows(Known::init) || knows(Known::shared_proxy);
+  if (by_copy ? fenced : data || fenced) return;
+  const bool happened = own || knows(Known::control);
+  if (!happened && barrier.again) return reinitialised(init, address, use);
+  const Flaw flaw = happened ? Flaw::barrier_init_not_visible : Flaw::barrier_not_initialised;
+  findings_.report(flaw, use.site, init.site, [&](Finding& finding) {
+    const std::string name = names_.mbarrier(address);
+    finding.message = !happened ? fmt::format("{} is used, and nothing orders this after its initialisation", name)
+                      : by_copy
+                          ? fmt::format("a copy signals {}, whose initialisation no fence made visible to copies", name)
+                          : fmt::format(
+                                "{} is used from another block, and no fence made its initialisation "
+                                "visible there",
+                                name);
+    if (!happened) finding.help = "a barrier between mbarrier.init and the first use";
+    finding.places = {place(use, "uses it"), place(init, "initialises it")};
+    findings_.concerns(*barrier.circle);
+  });
+}
+
+void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use) {
+  findings_.report(Flaw::barrier_reinitialised, init.site, use.site, [&](Finding& finding) {
+    finding.message = fmt::format("{} is initialised again while a thread may still use it", names_.mbarrier(address));
+    finding.places = {place(init, "initialises it again"), place(use, "uses it")};
+  });
+}
+
+// Who arrived in the phase that ends now and in the one before, where none arrived in both and all at one instruction:
+// then they arrive side by side, and the barrier was told of too few. Else nobody.
+std::vector<Stamp> Judge::crowd(const Mbarrier& barrier) {
+  std::vector<Stamp> all = barrier.arrived_before;
+  for (const Stamp& arrival : barrier.arrived) {
+    for (const Stamp& before : barrier.arrived_before)
+      if (before.site != arrival.site || (before.warp == arrival.warp && (before.lanes & arrival.lanes) != 0))
+        return {};
+    all.push_back(arrival);
+  }
+  return barrier.arrived.empty() || barrier.arrived_before.empty() ? std::vector<Stamp>{} : all;
+}
+
+// More arrivals than it was initialised for: `others` have arrived beside this one.
+void Judge::overrun(const Mbarrier& barrier, const Stamp& arrival, const std::vector<Stamp>& others) {
+  findings_.report(Flaw::barrier_overrun, arrival.site, barrier.init.site, [&](Finding& finding) {
+    finding.places = {place(arrival, "arrives"),
+                      place(barrier.init, fmt::format("initialises it with {}", barrier.expected))};
+    constexpr std::size_t shown = 6;
+    std::map<u32, u32> lanes = {{arrival.warp, arrival.lanes}};  // of each warp
+    for (const Stamp& other : others) {
+      lanes[other.warp] |= other.lanes;
+      const bool same = other.warp == arrival.warp && other.site == arrival.site;
+      if (!same && finding.places.size() < shown) finding.places.push_back(place(other, "arrives too"));
+    }
+    int threads = 0;
+    for (const auto& [warp, arrived] : lanes) threads += std::popcount(arrived);
+    const std::string who = threads == 1 ? "a thread arrives more often"
+                                         : fmt::format("at least {} threads of {} warp{} arrive", threads, lanes.size(),
+                                                       lanes.size() == 1 ? "" : "s");
+    finding.message = fmt::format("{} expects {} arrival{} in a phase, and {}", names_.mbarrier(barrier.address),
+                                  barrier.expected, barrier.expected == 1 ? "" : "s", who);
+    findings_.concerns(*barrier.circle);
+  });
+}
+
+// The end of a phase that a waiter has not been seen to look at before the next one ends too.
+void Judge::missed(const Mbarrier& barrier, const Stamp& waiter, std::string waits, const Stamp& end,
+                   const std::vector<Stamp>& crowd) {
+  if (!crowd.empty()) {
+    std::vector<Stamp> others = crowd;
+    const Stamp last = others.back();
+    others.pop_back();
+    return overrun(barrier, last, others);
+  }
+  findings_.report(Flaw::missed_phase, waiter.site, end.site, [&](Finding& finding) {
+    finding.message = fmt::format("a phase of {} can end, and the next one too, before this waiter looks",
+                                  names_.mbarrier(barrier.address));
+    finding.places = {place(waiter, std::move(waits)), place(end, "may end the next phase first")};
+    const auto& idle = state_of(end.warp).idle_wait;  // a wrong parity, most often
+    if (idle.why != nullptr)
+      finding.places.push_back(
+          place(idle.stamp, fmt::format("waits for {} before that: {}", names_.mbarrier(idle.barrier), idle.why)));
+    findings_.concerns(*barrier.circle);
+  });
+}
+
+void Judge::ends_in_a_copy(const Mbarrier& barrier, const AsyncWork& copy, u32 left) {
+  findings_.report(Flaw::wrong_byte_count, barrier.expectation.site, copy.issue.site, [&](Finding& finding) {
+    finding.message = fmt::format("a phase of {} ends in the middle of a copy: {} of its {} bytes are still to come",
+                                  names_.mbarrier(barrier.address), left, copy.bytes);
+    finding.places = {place(barrier.expectation, "announces bytes"),
+                      place(copy.issue, fmt::format("brings {} bytes", copy.bytes))};
+    findings_.concerns(*barrier.circle);
+  });
+}
+
+void Judge::check_bytes_left(const Cluster& cluster) {
+  for (const auto& block : cluster.blocks)
+    for (auto& [offset, barrier] : state_of(*block).mbarriers) {
+      if (!barrier.valid || barrier.bytes == 0) continue;
+      const Stamp& announced = barrier.expectation.exists() ? barrier.expectation : barrier.init;
+      findings_.report(Flaw::wrong_byte_count, announced.site, barrier.copy.site, [&](Finding& finding) {
+        const std::string name = names_.mbarrier(barrier.address);
+        finding.message =
+            barrier.bytes > 0
+                ? fmt::format("{} was told of {} bytes more than its copies brought", name, barrier.bytes)
+                : fmt::format("copies brought {} {} bytes more than it was told of", name, -barrier.bytes);
+        finding.places = {place(announced, "announces bytes")};
+        if (barrier.copy.exists()) finding.places.push_back(place(barrier.copy, "brings bytes"));
+        findings_.concerns(*barrier.circle);
+      });
+    }
+}
+
+}  // namespace wm::vgpu::check

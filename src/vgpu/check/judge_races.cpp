@@ -1,0 +1,221 @@
+// Pairs of accesses: which are ordered, which race and how that is told; reads of memory that nobody wrote.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "vgpu/check/judge.hpp"
+#include "vgpu/memory/access.hpp"
+
+namespace wm::vgpu::check {
+
+bool Judge::ordered(const Actor& actor, const Stamp& before, Known way) const {
+  u32 others = before.lanes;
+  if (before.warp == actor.stamp.warp) {
+    const u32 own = others & actor.stamp.lanes;
+    const bool plain = way == Known::data || way == Known::reads || way == Known::control;
+    if (plain || of(actor.knows.own, way) >= before.time) others &= ~own;
+  }
+  return others == 0 || actor.knows.clock.covers(before.warp, others, before.time, way);
+}
+
+// Whether its writes are done, for this actor to see.
+bool Judge::async_ordered(const Actor& actor, u32 number, Known way) const {
+  const AsyncWork& work = async_[number];
+  return work.time != 0 && actor.knows.clock.time(async_line(work.line), way) >= work.time;
+}
+
+bool Judge::async_reads_ordered(const Actor& actor, u32 number) const {
+  const AsyncWork& work = async_[number];
+  return work.source_time != 0 &&
+         actor.knows.clock.time(async_line(work.source_line), Known::reads) >= work.source_time;
+}
+
+// A copy that this actor does not know of has taken the place of a result that it does know of and that nobody had
+// read: the copy came too early, not the reader.
+bool Judge::overwrote_unread(const Actor& actor, const Stamp& write) const {
+  const u32 unread = async_[write.async].unread;
+  return unread != 0 && async_ordered(actor, unread, Known::data);
+}
+
+Scope Judge::distance(u32 warp, u32 other) const {
+  const u32 block = warp / warps_per_block_, other_block = other / warps_per_block_;
+  if (block == other_block) return Scope::block;
+  const Dim3 a = id_of(block), b = id_of(other_block), &cluster = run_.shape.cluster;
+  const bool together =
+      a.x / cluster.x == b.x / cluster.x && a.y / cluster.y == b.y / cluster.y && a.z / cluster.z == b.z / cluster.z;
+  return together ? Scope::cluster : Scope::device;
+}
+
+// Two atomic (relaxed, volatile) accesses whose scopes reach each other do not race.
+bool Judge::conflict_is_strong(const Stamp& a, const Stamp& b) const {
+  if (!a.strong || !b.strong) return false;
+  const Scope between = distance(a.warp, b.warp);
+  return between <= sites_.effect(a.site).scope && between <= sites_.effect(b.site).scope;
+}
+
+void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
+  const AsyncWork* const earlier = before.async != 0 ? &async_[before.async] : nullptr;
+  const bool async = actor.stamp.async != 0;
+  const char* const memory = actor.shared ? "shared" : "global";
+  const bool fence_missing = before_wrote && actor.async_proxy &&
+                             (earlier == nullptr ? ordered(actor, before, Known::data)
+                                                 : earlier->generic && async_ordered(actor, before.async, Known::data));
+  // A read of what a copy brings: in the order of this run, or, where memory held nothing yet, the other way round.
+  const bool too_early = earlier != nullptr && before_wrote && !actor.writes && !overwrote_unread(actor, before);
+  const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
+  const Flaw flaw = fence_missing                                   ? Flaw::missing_proxy_fence
+                    : too_early || before_it_was_sent               ? Flaw::read_before_arrival
+                    : earlier != nullptr || (async && actor.writes) ? Flaw::overwritten_in_use
+                    : actor.shared                                  ? Flaw::shared_race
+                                                                    : Flaw::global_race;
+  if (!before_wrote && !was_written) explained_reads_.insert(before.site);
+  findings_.report(flaw, actor.stamp.site, before.site, [&](Finding& finding) {
+    if (fence_missing) {
+      finding.message = fmt::format("{} {} memory that ordinary instructions wrote, with no fence.proxy.async between",
+                                    actor.writes ? "a copy overwrites" : "asynchronous work reads", memory);
+      finding.help = fmt::format(
+          "each writing thread runs fence.proxy.async{} after its stores and before the barrier "
+          "that lets this go on",
+          actor.shared ? ".shared::cta" : ".global");
+    } else if (too_early || before_it_was_sent) {
+      const AsyncWork& copy = too_early ? *earlier : async_[actor.stamp.async];
+      finding.message =
+          fmt::format("{} memory is read, and nothing says that the copy that writes it has arrived", memory);
+      if (copy.from_peer)
+        finding.help =
+            "every reading thread waits for the mbarrier at cluster scope (mbarrier.try_wait.acquire.cluster): the "
+            "message comes from another block";
+      else if (!copy.signals)
+        finding.help = "the thread that issued the copy waits for its group, then a barrier tells the others";
+    } else if (earlier != nullptr || (async && actor.writes)) {
+      const bool overwritten = before_wrote && !actor.writes;  // what this reads is being replaced
+      finding.message = fmt::format("{} memory is overwritten while {} may still be {} it", memory,
+                                    earlier == nullptr || overwritten ? "a reader"
+                                    : earlier->matrix                 ? "a wgmma"
+                                                                      : "a copy",
+                                    before_wrote && !overwritten ? "writing" : "reading");
+      if (earlier != nullptr && earlier->matrix)
+        finding.help = "wait with wgmma.wait_group before the memory is given back";
+      else if (earlier != nullptr && !earlier->signals)
+        finding.help =
+            "the thread that issued the copy waits for its group (wait_group.read is enough for its source), then a "
+            "barrier tells the others";
+    } else if (before_wrote && actor.knows.pending.covers(before.warp, before.lanes, before.time, Known::data)) {
+      finding.message =
+          fmt::format("two accesses to {} memory are not ordered: nothing acquires what orders them", memory);
+      finding.help = distance(actor.stamp.warp, before.warp) == Scope::cluster
+                         ? "wait at cluster scope (mbarrier.try_wait.acquire.cluster), or fence at that scope after it"
+                         : "a fence after the flag is read, of a scope that holds both threads";
+    }
+    const std::string where = names_.memory(address, bytes);
+    const auto words = [&](bool writes, bool goes_on) {
+      return fmt::format("{} {}", writes ? (goes_on ? "writes" : "wrote") : (goes_on ? "reads" : "read"), where);
+    };
+    finding.places = {place(actor.stamp, words(actor.writes, true)),
+                      place(before, words(before_wrote, earlier != nullptr))};
+  });
+}
+
+bool Judge::is_unwritten(u64 address) const {
+  return std::any_of(unwritten_.begin(), unwritten_.end(),
+                     [&](const MemoryRange& range) { return address - range.address < range.bytes; });
+}
+
+// Reported at the end, unless somebody writes this memory without an order: then that is what is wrong.
+void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
+  if (actor.shared || is_unwritten(address))
+    unwritten_reads_.try_emplace(actor.stamp.site, actor.stamp, address, bytes);
+}
+
+// What memory holds there; null where there is none, or no longer: the machine will say so.
+const std::byte* Judge::bytes_at(const Actor& actor, u64 address, u64 bytes) const {
+  if (!actor.shared) {
+    const Region region = run_.memory.find(address);
+    return region.holds(address, bytes) ? region.host + (address - region.address) : nullptr;
+  }
+  const u64 rank = (address - shared_window) >> shared_rank_shift, offset = address & shared_offset_mask;
+  const auto& blocks = actor.warp.cluster().blocks;
+  if (rank >= blocks.size() || offset + bytes > blocks[rank]->shared.size()) return nullptr;
+  return blocks[rank]->shared.data() + offset;
+}
+
+void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes) {
+  const Stamp& me = actor.stamp;
+  if (write.async != 0 ? write.async == actor.after : write.together(me)) return;
+  if (conflict_is_strong(write, me)) return;
+  if (write.async != 0) {
+    // Word that its result has been read and may be overwritten is enough for who does not read it.
+    const bool proxies_differ = async_[write.async].generic && actor.async_proxy;
+    const Known way = proxies_differ ? actor.way() : actor.reads ? Known::data : Known::reads;
+    if (async_ordered(actor, write.async, way)) {
+      actor.after = write.async;
+      return;
+    }
+  } else if (ordered(actor, write, actor.way())) {
+    return;
+  } else if (me.strong && !actor.writes &&
+             actor.knows.pending.covers(write.warp, write.lanes, write.time, Known::data)) {
+    return;  // a volatile read after a flag that was read with no fence behind it
+  }
+  if (is_atomic(write) && is_plain_read(actor)) return doubt_read(me, write, address, bytes);
+  const bool plain_pair = actor.writes && !actor.reads && me.async == 0 && write.async == 0;
+  const std::byte* const at = plain_pair ? bytes_at(actor, address, bytes) : nullptr;
+  if (at == nullptr || bytes > sizeof(DoubtfulWrite::old)) return race(actor, write, true, true, address, bytes);
+  DoubtfulWrite doubtful{write, me, address, at, {}, static_cast<u32>(bytes)};
+  std::memcpy(doubtful.old.data(), at, bytes);
+  doubtful_.push_back(doubtful);
+}
+
+// An ordinary read beside an atomic operation. Loops of compare-and-swap begin with one: then it is no race, because
+// the comparison would notice.
+void Judge::doubt_read(const Stamp& reader, const Stamp& atomic, u64 address, u64 bytes) {
+  for (u32 left = reader.lanes; left != 0; left &= left - 1)
+    doubtful_reads_.try_emplace({reader.warp, std::countr_zero(left), address}, DoubtfulRead{reader, atomic, bytes});
+}
+
+void Judge::settle_reads(const Stamp& compare, u64 address, u64 bytes) {
+  const int lane = std::countr_zero(compare.lanes);
+  doubtful_reads_.erase(doubtful_reads_.lower_bound({compare.warp, lane, address}),
+                        doubtful_reads_.lower_bound({compare.warp, lane, address + bytes}));
+}
+
+void Judge::report_doubtful_reads() {
+  for (const auto& [key, read] : doubtful_reads_) {
+    const u64 address = std::get<2>(key);
+    findings_.report(is_shared(address) ? Flaw::shared_race : Flaw::global_race, read.reader.site, read.atomic.site,
+                     [&](Finding& finding) {
+                       const std::string where = names_.memory(address, read.bytes);
+                       finding.message = "an ordinary read and an atomic operation are not ordered";
+                       finding.help = "read with ld.relaxed, or order the two";
+                       finding.places = {place(read.reader, "reads " + where), place(read.atomic, "changes " + where)};
+                     });
+  }
+}
+
+void Judge::check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes) {
+  if (reader.together(actor.stamp) || conflict_is_strong(reader, actor.stamp)) return;
+  if (reader.async != 0 ? async_reads_ordered(actor, reader.async) : ordered(actor, reader, Known::reads)) return;
+  if (is_atomic(actor.stamp) && reader.async == 0 && !reader.strong)
+    return doubt_read(reader, actor.stamp, address, bytes);
+  const bool by_caller = !actor.shared && !is_unwritten(address);
+  race(actor, reader, false, was_written || by_caller, address, bytes);
+}
+
+// Ordinary stores that nothing orders are no race where the second changed nothing.
+void Judge::settle_writes() {
+  for (const DoubtfulWrite& write : std::exchange(doubtful_, {})) {
+    if (std::memcmp(write.old.data(), write.place, write.bytes) == 0) continue;
+    const bool shared = is_shared(write.address);
+    findings_.report(
+        shared ? Flaw::shared_race : Flaw::global_race, write.after.site, write.before.site, [&](Finding& finding) {
+          finding.message = fmt::format("two stores to {} memory are not ordered", shared ? "shared" : "global");
+          finding.help = "a barrier between them, or an atomic operation";
+          finding.places = {place(write.after, "writes " + names_.memory(write.address, write.bytes)),
+                            place(write.before, "wrote " + names_.memory(write.address, write.bytes))};
+        });
+  }
+}
+
+}  // namespace wm::vgpu::check

@@ -1,0 +1,126 @@
+// The list of findings: names, what they mean, what to do.
+#include "vgpu/machine/flaws.hpp"
+
+#include <array>
+#include <utility>
+
+namespace wm::vgpu {
+namespace {
+
+using Entry = std::pair<Flaw, FindingKind>;
+constexpr std::array list = std::to_array<Entry>({
+    {Flaw::deadlock,
+     {"deadlock", Severity::error, "no warp of a cluster can go on, and nothing is in flight",
+      "what each one waits for must be done by a thread that does not itself wait for it"}},
+    {Flaw::no_end,
+     {"no-end", Severity::error, "the kernel ran more instructions than allowed",
+      "look for a loop that waits for what never comes; --max-instructions allows more"}},
+    {Flaw::wrong_byte_count,
+     {"wrong-byte-count", Severity::error, "the bytes announced to an mbarrier are not those its copies bring",
+      "announce as many bytes as the phase's copies bring; a box counts whole, also beyond the tensor"}},
+    {Flaw::barrier_not_initialised,
+     {"barrier-not-initialised", Severity::error,
+      "an mbarrier is used, and nothing orders this after its initialisation",
+      "one thread runs mbarrier.init, then a barrier, before anybody uses it"}},
+    {Flaw::barrier_init_not_visible,
+     {"barrier-init-not-visible", Severity::error, "no fence made an mbarrier's initialisation visible to who uses it",
+      "the initialising thread runs fence.mbarrier_init.release.cluster before the barrier that lets the others go"}},
+    {Flaw::barrier_reinitialised,
+     {"barrier-reinitialised", Severity::error, "an mbarrier is initialised again while a thread may still use it",
+      "a barrier between the last use and the new initialisation"}},
+    {Flaw::barrier_overrun,
+     {"barrier-overrun", Severity::error, "more arrivals at an mbarrier than it was initialised for",
+      "initialise it with the number of threads that arrive, or let fewer arrive"}},
+    {Flaw::barrier_count_mismatch,
+     {"barrier-count-mismatch", Severity::error,
+      "threads that meet at a named barrier say different numbers of threads",
+      "all that meet at a barrier name the same number of threads: those that sync and those that arrive"}},
+    {Flaw::missed_phase,
+     {"missed-phase", Severity::error, "a phase of an mbarrier can end, and the next one too, before a waiter looks",
+      "the thread that completes the next phase first waits for word that this one was seen"}},
+    {Flaw::shared_race,
+     {"shared-race", Severity::error, "two accesses to shared memory are not ordered",
+      "a barrier between them that both threads take part in"}},
+    {Flaw::global_race,
+     {"global-race", Severity::error, "two accesses to global memory are not ordered",
+      "a release by the first (or a fence and a flag) that the second acquires, both at device scope"}},
+    {Flaw::read_before_arrival,
+     {"read-before-arrival", Severity::error, "memory is read before the copy that writes it has arrived",
+      "every reading thread waits for the copy's mbarrier, or meets one that has"}},
+    {Flaw::overwritten_in_use,
+     {"overwritten-in-use", Severity::error, "memory is overwritten while a copy, a wgmma or a reader may still use it",
+      "the copy is issued after all readers have said that they are done"}},
+    {Flaw::missing_proxy_fence,
+     {"missing-proxy-fence", Severity::error,
+      "asynchronous work follows ordinary stores to the same memory with no proxy fence between",
+      "each writing thread runs fence.proxy.async after its stores and before the barrier that lets this go on"}},
+    {Flaw::register_in_flight,
+     {"register-in-flight", Severity::error, "a register that a wgmma still uses is touched before the wait for it",
+      "wgmma.wait_group that covers the product comes first"}},
+    {Flaw::missing_wgmma_fence,
+     {"missing-wgmma-fence", Severity::error, "a wgmma uses registers that were written after the last wgmma.fence",
+      "wgmma.fence.sync.aligned after the registers are written and before the first wgmma that uses them"}},
+    {Flaw::peer_exited,
+     {"peer-exited", Severity::error, "shared memory of another block is used, and that block may have exited",
+      "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access"}},
+    {Flaw::divergent_aligned,
+     {"divergent-aligned", Severity::error, "an .aligned instruction is not executed by all lanes of a warp together",
+      "bring the whole warp to one such instruction, or use the form without .aligned where there is one"}},
+    {Flaw::partial_warpgroup,
+     {"partial-warpgroup", Severity::error,
+      "an instruction of a whole warpgroup is executed by some of its four warps only",
+      "all four warps of an aligned warpgroup (the first one's number divisible by four) execute it, all their lanes"}},
+    {Flaw::register_budget,
+     {"register-budget", Severity::error, "setmaxnreg asks for more registers than a multiprocessor has",
+      "the sum over all warps of 32 times what setmaxnreg says stays within 65536"}},
+    {Flaw::out_of_bounds,
+     {"out-of-bounds", Severity::error, "an access outside any allocation, or outside shared or local memory",
+      "compare the index with the size; the last block of a grid often reaches beyond it"}},
+    {Flaw::misaligned,
+     {"misaligned", Severity::error, "an address that is no multiple of what the instruction needs",
+      "an access of n bytes needs a multiple of n; copies need 16 bytes, tensor tiles 128"}},
+    {Flaw::use_after_free,
+     {"use-after-free", Severity::error, "an access to memory that was freed",
+      "free the memory after its last use, with a barrier between"}},
+    {Flaw::uninitialised_read,
+     {"uninitialised-read", Severity::error, "memory or a register is read that nobody has written",
+      "write it first; memory holds nothing when a kernel starts"}},
+    {Flaw::misaligned_tile,
+     {"misaligned-tile", Severity::error, "a swizzled tile does not begin where its pattern does",
+      "align the tile to its pattern, which follows the address, not the tile"}},
+    {Flaw::stale_tensor_map,
+     {"stale-tensor-map", Severity::error, "a copy uses a tensor map that was changed, without the fences for it",
+      "the writer runs fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy), the copying thread "
+      "fence.proxy.tensormap::generic.acquire on the map"}},
+    {Flaw::misplaced_tensor_map,
+     {"misplaced-tensor-map", Severity::error, "a copy is given a tensor map in local or shared memory",
+      "copies read maps in the kernel's parameters, in constant and in global memory; by value, a map is copied to "
+      "local memory unless the parameter is `const __grid_constant__`"}},
+    {Flaw::execution_fault,
+     {"execution-fault", Severity::error, "the run ended with an error that has no name of its own", ""}},
+    {Flaw::bank_conflicts,
+     {"bank-conflicts", Severity::advice, "lanes of one access meet in the same banks of shared memory",
+      "pad the rows, or swizzle them, so that lanes meet different banks"}},
+    {Flaw::uncoalesced,
+     {"uncoalesced", Severity::advice, "an access of a warp touches more sectors of global memory than its bytes need",
+      "let neighbouring lanes touch neighbouring addresses"}},
+});
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].first != static_cast<Flaw>(i)) return false;
+  return list.back().first == Flaw::uncoalesced;
+}
+static_assert(in_order(), "the list follows the enumeration and has all of it");
+
+}  // namespace
+
+const FindingKind& entry_of(Flaw flaw) { return list[static_cast<std::size_t>(flaw)].second; }
+
+std::vector<FindingKind> finding_kinds() {
+  std::vector<FindingKind> kinds;
+  for (const Entry& entry : list) kinds.push_back(entry.second);
+  return kinds;
+}
+
+}  // namespace wm::vgpu

@@ -1,0 +1,45 @@
+// Every kind of finding, once: faults and the judge name what they find from this list.
+#pragma once
+
+#include "vgpu/machine/op.hpp"
+#include "warpmill/check.hpp"
+
+namespace wm::vgpu {
+
+enum class Flaw : u8 {
+  deadlock,
+  no_end,
+  wrong_byte_count,
+  barrier_not_initialised,
+  barrier_init_not_visible,
+  barrier_reinitialised,
+  barrier_overrun,
+  barrier_count_mismatch,
+  missed_phase,
+  shared_race,
+  global_race,
+  read_before_arrival,
+  overwritten_in_use,
+  missing_proxy_fence,
+  register_in_flight,
+  missing_wgmma_fence,
+  peer_exited,
+  divergent_aligned,
+  partial_warpgroup,
+  register_budget,
+  out_of_bounds,
+  misaligned,
+  use_after_free,
+  uninitialised_read,
+  misaligned_tile,
+  stale_tensor_map,
+  misplaced_tensor_map,
+  execution_fault,
+  bank_conflicts,
+  uncoalesced,
+};
+
+// Its entry of finding_kinds().
+const FindingKind& entry_of(Flaw flaw);
+
+}  // namespace wm::vgpu

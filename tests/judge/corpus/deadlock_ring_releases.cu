@@ -1,0 +1,27 @@
+// A ring whose stages expect two releases; one warp uses them.
+#include "../ring.cuh"
+
+#ifdef REPAIRED
+constexpr u32 releases = 1;
+#else
+constexpr u32 releases = 2;
+#endif
+
+extern "C" __global__ void kernel(const u32* x, u32* y) {
+  __shared__ RingShared shared;
+  Ring<stages, TmaCourier<words * sizeof(u32)>, releases> ring(shared.barriers);
+  make_ready(ring);
+  if (threadIdx.x == 0) {
+    WM_NAME_ROLE("load");
+    load_all(ring, shared, x);
+  } else if (threadIdx.x >= 32) {
+    WM_NAME_ROLE("use");
+    const u32 lane = threadIdx.x % 32;
+    for (u32 step = 0; step < steps; ++step) {
+      const Stage stage = ring.wait();  // expect: first
+      for (u32 i = lane; i < words; i += 32) y[step * words + i] = shared.tile[stage.index][i];
+      __syncwarp();
+      if (lane == 0) ring.release(stage);
+    }
+  }
+}
