@@ -15,6 +15,7 @@ enum class ErrorCode {
   compile,    // the kernel's source or PTX was refused
   launch,     // the launch was refused
   execution,  // the kernel ran and failed: a trap, a bad address, a deadlock
+  stopped,    // the caller asked for its end
   io,         // the file system
   internal,   // a bug here
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,16 @@
 namespace wm::vgpu {
 
 enum class Mode { friendly, random, adversarial };
+
+// How far a run is.
+struct RunProgress {
+  std::uint64_t blocks_done = 0, blocks = 0;  // of the grid
+  std::uint64_t warp_instructions = 0;        // about: other host threads add theirs now and then
+  double seconds = 0;                         // since the launch
+};
+
+// Whether the run goes on.
+enum class Answer { go_on, stop };
 
 struct RunOptions {
   Mode mode = Mode::friendly;
@@ -24,6 +35,10 @@ struct RunOptions {
   // The judge watches: the run is deterministic, and what goes wrong in it is a finding of its report, not an
   // exception.
   bool check = false;
+  // Asked when a run starts and about every tenth of a second from then on, in the thread that launched it; it must not
+  // use the device. Where it answers stop the launch throws ErrorCode::stopped, and the report has what was counted,
+  // printed and found until then.
+  std::function<Answer(const RunProgress&)> progress = {};
 };
 
 // An instruction of a run. Without a bound its results are the chip's, bit for bit (docs/fidelity.md).
@@ -35,7 +50,7 @@ struct UsedInstruction {
 
 struct RunReport {
   std::uint64_t warp_instructions = 0;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0;           // that came to their end
   std::string printed;                // what the kernel's printf wrote; it went to standard output too, as a GPU's does
   std::vector<UsedInstruction> used;  // with count_instructions
   std::optional<CheckReport> check;

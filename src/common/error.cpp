@@ -12,6 +12,7 @@ std::string_view name_of(ErrorCode code) {
     case ErrorCode::compile: return "compile error";
     case ErrorCode::launch: return "launch refused";
     case ErrorCode::execution: return "execution failed";
+    case ErrorCode::stopped: return "stopped";
     case ErrorCode::io: return "input/output error";
     case ErrorCode::internal: return "internal error";
   }

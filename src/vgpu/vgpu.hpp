@@ -62,8 +62,8 @@ class Machine {
   std::shared_ptr<Program> load(std::string_view ptx, std::string_view name);
   static std::vector<const ProgramKernel*> kernels(const Program& program);
 
-  // Runs to the end. Throws launch (cannot fit, in words) or execution (trap, bad address, deadlock: who waits on
-  // what); the report then says what the kernel printed until there.
+  // Runs to the end. Throws launch (cannot fit, in words), execution (trap, bad address, deadlock: who waits on what)
+  // or stopped (options.progress); the report then says what was counted, printed and found until there.
   void run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
            std::span<const std::byte> parameters, const RunOptions& options, RunReport& report);
 

@@ -57,6 +57,8 @@ struct ClusterBarrier {
   u32 left = 0;
 };
 
+class Progress;
+
 // Blocks that run together, on one host thread at a time. Everything that can block a warp lies within its cluster.
 struct Cluster {
   Run* run = nullptr;
@@ -76,8 +78,9 @@ struct Cluster {
 
   // Takes up a cluster of the grid: blocks at their first instruction.
   void start(Run& run, u64 id);
-  // Runs about `budget` warp instructions; true when all its threads have ended and nothing is in flight.
-  bool advance(u64 budget);
+  // Runs about `budget` warp instructions; true when all its threads have ended and nothing is in flight. `progress`
+  // (or null) is told now and then.
+  bool advance(u64 budget, Progress* progress);
   void settle();                        // completes the cluster barrier if all are there
   Block* block_of(u64 shared_address);  // by the rank in the address; null where there is none
 
@@ -108,7 +111,7 @@ struct Run {
   std::vector<std::byte> parameters;
   Observer* observer = nullptr;  // the judge; none in plain runs
   Tally* tally = nullptr;        // where instructions are counted
-  std::atomic<u64> instructions{0};
+  std::atomic<u64> instructions{0}, clusters_done{0};
   std::atomic<bool> stop{false};
   std::mutex print_mutex;
   std::string printed;

@@ -5,10 +5,12 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "vgpu/machine/progress.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu {
@@ -31,12 +33,13 @@ class Grid {
     random_ = Random(run.options.seed ^ 0x5bd1e995);
   }
 
-  void work() {
+  // `progress` (or null) is that of the thread that launched.
+  void work(Progress* progress = nullptr) {
     try {
-      while (auto cluster = next()) {
+      while (auto cluster = next(progress)) {
         u64 turn = turn_instructions;
         if (run_.options.mode != Mode::friendly) turn = 1 + random_.below(20000);
-        const bool done = cluster->advance(turn);
+        const bool done = cluster->advance(turn, progress);
         give_back(std::move(cluster), done);
       }
     } catch (...) {
@@ -49,7 +52,7 @@ class Grid {
   }
 
  private:
-  std::unique_ptr<Cluster> next() {
+  std::unique_ptr<Cluster> next(Progress* progress) {
     std::unique_lock lock(mutex_);
     while (true) {
       if (run_.stop.load()) return nullptr;
@@ -58,7 +61,14 @@ class Grid {
       if (can_start && (!waiting || prefer_new())) return start(lock);
       if (waiting) return resume();
       if (resident_ == 0 && started_ == total_) return nullptr;
-      changed_.wait(lock);
+      if (progress == nullptr) {
+        changed_.wait(lock);
+        continue;
+      }
+      changed_.wait_for(lock, Progress::interval);
+      lock.unlock();
+      progress->look(0);
+      lock.lock();
     }
   }
 
@@ -182,6 +192,8 @@ void run_grid(Run& run, RunReport& report) {
   if (capacity < run.cluster_blocks)
     refuse(fmt::format("a cluster of {} blocks does not fit on a chip that holds {}", run.cluster_blocks, capacity));
   const u64 clusters = product(run.clusters);
+  std::optional<Progress> progress;
+  if (run.options.progress) progress.emplace(run, clusters * run.cluster_blocks);
   Grid grid(run, clusters, capacity / run.cluster_blocks);
   u64 workers = 1;
   if (!run.options.deterministic && run.options.mode == Mode::friendly) {
@@ -191,12 +203,12 @@ void run_grid(Run& run, RunReport& report) {
   }
   std::vector<std::jthread> helpers;
   for (u64 i = 1; i < workers; ++i) helpers.emplace_back([&grid] { grid.work(); });
-  grid.work();
+  grid.work(progress ? &*progress : nullptr);
   helpers.clear();
   report.warp_instructions = run.instructions.load();
+  report.blocks = run.clusters_done.load() * run.cluster_blocks;
   report.printed = std::move(run.printed);
   grid.rethrow();
-  report.blocks = clusters * run.cluster_blocks;
 }
 
 }  // namespace wm::vgpu

@@ -1,5 +1,6 @@
 // The machine as the runtime sees it.
 #include <cstring>
+#include <exception>
 #include <optional>
 
 #include <fmt/format.h>
@@ -82,22 +83,29 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
 }
 
 namespace {
-// Under the judge's eyes: what ends the run is one more finding.
+// Under the judge's eyes: what the kernel does wrong is one more finding. Whatever else ends the run, the findings
+// until there are kept.
 void run_judged(Run& run, RunReport& report) {
   run.options.deterministic = true;
   check::Judge judge(run);
   for (const Region& region : run.memory.unwritten()) judge.unwritten({region.address, region.bytes});
   run.observer = &judge;
+  std::exception_ptr other;
   try {
     run_grid(run, report);
   } catch (const Fault& fault) {
     judge.faulted(fault);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::execution) throw;
-    judge.faulted(Fault(error.what(), fault::other, error.what()));
+    if (error.code() == ErrorCode::execution)
+      judge.faulted(Fault(error.what(), fault::other, error.what()));
+    else
+      other = std::current_exception();
+  } catch (...) {
+    other = std::current_exception();
   }
   run.observer = nullptr;
   report.check = judge.take_report();
+  if (other) std::rethrow_exception(other);
 }
 }  // namespace
 
@@ -115,12 +123,20 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   check_shape(run, kernel);
   std::optional<Tally> tally;
   if (options.count_instructions) run.tally = &tally.emplace(program);
-  if (options.check)
-    run_judged(run, report);
-  else
-    run_grid(run, report);
+  const auto count = [&] {
+    if (tally) report.used = tally->used(options.chip_sums);
+  };
+  try {
+    if (options.check)
+      run_judged(run, report);
+    else
+      run_grid(run, report);
+  } catch (...) {
+    count();
+    throw;
+  }
   state_->memory.note_all_written();
-  if (tally) report.used = tally->used(options.chip_sums);
+  count();
 }
 
 }  // namespace wm::vgpu

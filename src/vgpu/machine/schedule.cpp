@@ -1,12 +1,13 @@
 // Who runs next within a cluster, and what happens when nobody can.
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "vgpu/machine/block.hpp"
 #include "vgpu/machine/fault.hpp"
 #include "vgpu/machine/observer.hpp"
+#include "vgpu/machine/progress.hpp"
 #include "vgpu/machine/report.hpp"
 #include "warpmill/error.hpp"
 
@@ -103,7 +104,13 @@ void Cluster::count(u64 ran) {
         fault::no_end, fmt::format("the kernel ran more than {} warp instructions without an end", limit));
 }
 
-bool Cluster::advance(u64 budget) {
+bool Cluster::advance(u64 budget, Progress* progress) {
+  struct Counted {  // also where the run ends with an error
+    Cluster& cluster;
+    ~Counted() {
+      cluster.run->instructions.fetch_add(std::exchange(cluster.instructions, 0), std::memory_order_relaxed);
+    }
+  } const counted{*this};
   u64 used = 0;
   u64 spun = 0, seen = advances;
   bool live = true;
@@ -117,12 +124,13 @@ bool Cluster::advance(u64 budget) {
     count(ran);
     if (live && ran == 0 && !moved) unblock();
     if (run->stop.load(std::memory_order_relaxed)) return true;
+    if (progress != nullptr) progress->look(instructions);
   }
   patience = spun < patience ? most_patience : std::max(patience / 4, least_patience);
-  run->instructions.fetch_add(instructions, std::memory_order_relaxed);
-  instructions = 0;
-  if (!live && run->observer != nullptr) run->observer->cluster_ends(*this);
-  return !live;
+  if (live) return false;
+  if (run->observer != nullptr) run->observer->cluster_ends(*this);
+  run->clusters_done.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 // No part of any warp can run. Work in flight goes on; else waits that may answer "not yet" do; else nothing ever will.
