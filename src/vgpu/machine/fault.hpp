@@ -31,6 +31,8 @@ class Fault : public Error {
  public:
   Fault(const std::string& text, std::string finding, std::string what)
       : Error(ErrorCode::execution, text), finding(std::move(finding)), what_happened(std::move(what)) {}
+  // Of asynchronous work, which is told where it was issued when the fault passes the queue.
+  Fault(const std::string& what, const char* finding) : Fault(what, finding, what) {}
 
   std::string finding;        // one of fault::
   std::string what_happened;  // without the place
