@@ -35,10 +35,9 @@ Chip Chip::of(const Architecture& arch) {
 }
 
 struct Machine::State {
-  explicit State(const Chip& c) : chip(c), memory(c.memory_bytes), heap(memory) {}
+  explicit State(const Chip& c) : chip(c), memory(c.memory_bytes) {}
   Chip chip;
   Memory memory;
-  Heap heap;
 };
 
 Machine::Machine(const Chip& chip) : state_(std::make_unique<State>(chip)) {}
@@ -83,29 +82,31 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
 }
 
 namespace {
-// Under the judge's eyes: what the kernel does wrong is one more finding. Whatever else ends the run, the findings
-// until there are kept.
+constexpr int most_host_threads = 1024;
+
+// Under the judge's eyes: whatever ends a run that has begun is one more finding, except its caller's wish, and those
+// before it are kept.
 void run_judged(Run& run, RunReport& report) {
   run.options.deterministic = true;
   check::Judge judge(run);
   for (const Region& region : run.memory.unwritten()) judge.unwritten({region.address, region.bytes});
   run.observer = &judge;
-  std::exception_ptr other;
+  std::exception_ptr refusal;
   try {
     run_grid(run, report);
   } catch (const Fault& fault) {
     judge.faulted(fault);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::execution)
-      judge.faulted(Fault(error.what(), fault::other, error.what()));
+    if (error.code() == ErrorCode::launch || error.code() == ErrorCode::stopped)
+      refusal = std::current_exception();
     else
-      other = std::current_exception();
-  } catch (...) {
-    other = std::current_exception();
+      judge.faulted(Fault(error.what(), fault::other));
+  } catch (const std::exception& error) {
+    judge.faulted(Fault(error.what(), fault::other));
   }
   run.observer = nullptr;
   report.check = judge.take_report();
-  if (other) std::rethrow_exception(other);
+  if (refusal) std::rethrow_exception(refusal);
 }
 }  // namespace
 
@@ -115,8 +116,12 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   if (parameters.size() != kernel.parameter_bytes)
     throw Error(ErrorCode::launch, fmt::format("`{}` takes {} bytes of parameters and was given {}", kernel.name,
                                                kernel.parameter_bytes, parameters.size()));
+  if (options.host_threads < 0 || options.host_threads > most_host_threads)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a run on {} host threads was asked for: give 1 to {}, or 0 for one on each core",
+                            options.host_threads, most_host_threads));
   const Memory::Use use(state_->memory);
-  Run run(state_->chip, state_->memory, state_->heap, program, program.entry_of(kernel));
+  Run run(state_->chip, state_->memory, program, program.entry_of(kernel));
   run.shape = shape;
   run.options = options;
   run.parameters.assign(parameters.begin(), parameters.end());
@@ -133,6 +138,7 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
       run_grid(run, report);
   } catch (...) {
     count();
+    if (run.caller_error) std::rethrow_exception(run.caller_error);
     throw;
   }
   state_->memory.note_all_written();
