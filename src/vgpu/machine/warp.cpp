@@ -148,6 +148,7 @@ u32 Warp::run(u32 budget) {
         const u32 active = mask & (predicates_[op.guard.row] ^ op.guard.flip);
         ++pc;
         ++instructions_;
+        if (tally != nullptr) tally->add(*frame_.function, at);
         if (active == 0) return Step::go;
         observer->executes(*this, op, active);
         const Step next = op.run(*this, op, active);
