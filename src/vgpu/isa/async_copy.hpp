@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/async.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/mbarrier.hpp"
 
 namespace wm::vgpu::isa {
 

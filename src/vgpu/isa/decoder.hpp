@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpu/machine/program.hpp"
+#include "vgpu/memory/spaces.hpp"
 
 namespace wm::vgpu {
 
@@ -27,17 +28,6 @@ class Modifiers {
  private:
   std::vector<std::string_view> left_;
 };
-
-// What an address is relative to: nothing, a row, the block's shared memory, its dynamic part, the frame of the call.
-enum class AddressBase : u8 { absolute, row32, row64, shared, dynamic_shared, frame };
-
-struct Address {
-  AddressBase base = AddressBase::absolute;
-  Operand row;
-  i64 offset = 0;
-};
-
-enum class AddressSpace : u8 { generic, global, shared, shared_cluster, local, constant, param };
 
 class FunctionDecoder {
  public:

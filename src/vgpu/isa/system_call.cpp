@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/machine/access.hpp"
 #include "vgpu/machine/block.hpp"
-#include "vgpu/memory/access.hpp"
 
 namespace wm::vgpu {
 

@@ -13,7 +13,7 @@
 #include "vgpu/machine/warp.hpp"
 #include "vgpu/machine/warpgroup.hpp"
 #include "vgpu/memory/spaces.hpp"
-#include "vgpu/vgpu.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::vgpu {
 

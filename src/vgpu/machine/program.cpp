@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "vgpu/isa/decoder.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
 
@@ -31,7 +30,7 @@ void for_each_symbol(const ptx::Operand& operand, Visit& visit) {
 }
 }  // namespace
 
-Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip)
+Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode)
     : module_(ptx::read(ptx, name)), memory_(memory), chip_(chip) {
   if (!chip.arch.runs_ptx(module_.target))
     throw Error(ErrorCode::unsupported,
@@ -51,7 +50,7 @@ Program::Program(std::string_view ptx, std::string_view name, Memory& memory, co
     relocate();
     std::vector<std::string> refused;
     for (Function& f : functions_)
-      if (!f.source->declaration) FunctionDecoder(*this, f).run(refused);
+      if (!f.source->declaration) decode(*this, f, refused);
     if (!refused.empty()) {
       std::string text;
       for (std::size_t i = 0; i < std::min(refused.size(), refusals_shown); ++i) text += (i ? "\n" : "") + refused[i];

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "vgpu/machine/op.hpp"
 #include "vgpu/memory/host_bytes.hpp"
+#include "vgpu/memory/integers.hpp"
 
 namespace wm::vgpu {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/memory/integers.hpp"
 
 namespace wm::vgpu {
 

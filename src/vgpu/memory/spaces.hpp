@@ -1,9 +1,11 @@
 // Where the state spaces lie in the generic address space.
 #pragma once
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/memory/integers.hpp"
 
 namespace wm::vgpu {
+
+enum class AddressSpace : u8 { generic, global, shared, shared_cluster, local, constant, param };
 
 // Device memory grows upwards from global_begin, what kernels allocate from heap_begin; the windows lie above all of
 // it. A block's shared addresses carry its rank in the cluster in bits 24 and up, so the shared window is 16 MB a

@@ -1,5 +1,5 @@
 // From the addresses of a warp's lanes to host bytes.
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,6 @@
 // The machine as the runtime sees it.
+#include "vgpu/vgpu.hpp"
+
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -6,33 +8,14 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
+#include "vgpu/isa/decoder.hpp"
+#include "vgpu/isa/fidelity.hpp"
 #include "vgpu/machine/fault.hpp"
 #include "vgpu/machine/grid.hpp"
 #include "vgpu/machine/tally.hpp"
-#include "vgpu/vgpu.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu {
-
-Chip Chip::of(const Architecture& arch) {
-  Chip chip;
-  chip.arch = arch;
-  if (arch.number() == 80) {  // A100
-    chip.multiprocessors = 108;
-    chip.memory_bytes = u64{80} << 30;
-    chip.shared_bytes_per_block = 163 * 1024;
-    chip.shared_bytes_per_multiprocessor = 164 * 1024;
-  } else if (arch.number() == 90) {  // H200
-    chip.multiprocessors = 132;
-    chip.memory_bytes = u64{141} << 30;
-    chip.shared_bytes_per_block = 227 * 1024;
-    chip.shared_bytes_per_multiprocessor = 228 * 1024;
-  } else {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("there is no virtual {}: sm_80 and sm_90a are imitated", arch.name()));
-  }
-  return chip;
-}
 
 struct Machine::State {
   explicit State(const Chip& c) : chip(c), memory(c.memory_bytes) {}
@@ -72,7 +55,10 @@ void Machine::name(std::uint64_t address, std::string name) { state_->memory.nam
 void Machine::forget(std::uint64_t address) { state_->memory.forget(address); }
 
 std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name) {
-  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip);
+  const auto decode = [](Program& program, Function& function, std::vector<std::string>& refused) {
+    FunctionDecoder(program, function).run(refused);
+  };
+  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip, decode);
 }
 
 std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
@@ -129,7 +115,9 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   std::optional<Tally> tally;
   if (options.count_instructions) run.tally = &tally.emplace(program);
   const auto count = [&] {
-    if (tally) report.used = tally->used(options.chip_sums);
+    if (tally)
+      report.used =
+          tally->used([&](const ptx::Instruction& instruction) { return bound_of(instruction, options.chip_sums); });
   };
   try {
     if (options.check)
