@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/launch_rules.hpp"
 #include "warpmill/module.hpp"
 
 namespace wm::vgpu {
@@ -20,7 +21,7 @@ struct ProgramKernel {
   std::vector<Parameter> parameters;
   std::size_t parameter_bytes = 0;
   std::size_t static_shared_bytes = 0, local_bytes = 0;
-  std::uint32_t max_threads = 1024;
+  std::uint32_t max_threads = most_block_threads;
   Dim3 required_block{0, 0, 0}, required_cluster{0, 0, 0};  // .reqntid, .reqnctapercluster; zeros: free
 };
 
