@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tensor_map/random_maps.hpp"
+#include "tensor_map/virtual_form.hpp"
 #include "vgpu/machine/virtual_gpu.hpp"
 
 namespace wm::test {
@@ -25,15 +26,20 @@ struct Kind {
   std::uint32_t unit;   // alignment of the addresses; a bulk copy's length is a multiple of it
   std::uint32_t fixed;  // the length where the instruction says it; 0: %length
   std::string_view instruction;
+  std::uint32_t from_unit = unit;  // where the source may lie closer
 };
 
-// %global, %here and %there (of the other block) are where it may begin and end.
+// %global (%map: a tensor of 128 bytes there), %here and %there (of the other block) are where it may begin and end.
 constexpr std::array kinds{
     Kind{"load", Place::global, Place::own, true, 16, 0,
          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%here], [%global], %length, [%barrier];"},
     Kind{"multicast", Place::global, Place::own, true, 16, 0,
          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%here], [%global], "
          "%length, [%barrier], %mask;"},
+    Kind{"tensor_multicast", Place::global, Place::own, true, 128, 128,
+         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%here], "
+         "[%map, {0}], [%barrier], %mask;",
+         16},
     Kind{"to_peer", Place::own, Place::peer, true, 16, 0,
          "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%there], [%here], %length, "
          "[%peer_barrier];"},
@@ -57,13 +63,13 @@ constexpr std::array kinds{
 // behind it 1 where its mbarrier completed.
 std::string entry(const Kind& kind) {
   return fmt::format(R"(
-.visible .entry {}(.param .u64 out, .param .u32 words, .param .u64 global, .param .u32 here, .param .u32 there,
+.visible .entry {}(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 words, .param .u64 global, .param .u32 here, .param .u32 there,
                    .param .u32 length, .param .u32 mask, .param .u32 receivers)
 {{
   .reg .pred %p<6>;
   .reg .b16 %mask;
   .reg .b32 %r<20>, %here, %there, %length, %barrier, %peer_barrier, %rank;
-  .reg .b64 %d<6>, %global;
+  .reg .b64 %d<6>, %global, %map;
   mov.u32 %rank, %cluster_ctarank;
   ld.param.u64 %d1, [out];
   ld.param.u32 %r1, [words];
@@ -99,6 +105,8 @@ fill:
   setp.ne.u32 %p3, %rank, 0;
   @%p3 bra copied;
   ld.param.u64 %global, [global];
+  mov.b64 %map, map;
+  cvta.param.u64 %map, %map;
   ld.param.u32 %here, [here];
   add.u32 %here, %here, %r3;
   ld.param.u32 %there, [there];
@@ -153,7 +161,7 @@ struct Copy {
   // Blocks whose mbarriers are told.
   std::uint32_t receivers() const {
     if (!kind.signals) return 0;
-    return kind.name == "multicast" ? mask & 3 : kind.to == Place::own ? 1 : 2;
+    return kind.name.ends_with("multicast") ? mask & 3 : kind.to == Place::own ? 1 : 2;
   }
 };
 
@@ -171,11 +179,12 @@ bool define(const Copy& c, Memories& m) {
   const std::uint32_t writes = kind.fixed != 0 ? kind.fixed : c.length, reads = sized ? c.length : writes;
   if (kind.fixed == 0 && c.length % 16 != 0) return false;
   if (sized && c.length > 16) return false;
-  if (kind.name == "multicast" && c.mask > 3) return false;
+  if (kind.name.ends_with("multicast") && c.mask > 3) return false;
   if (writes == 0) return true;
+  if (kind.name == "tensor_multicast" && c.mask == 0) return c.global % 16 == 0;  // only the map is looked at
   std::span<std::byte> source;
   if (reads > 0) {
-    source = kind.from == Place::global ? part(m.global, c.global, reads, kind.unit)
+    source = kind.from == Place::global ? part(m.global, c.global, reads, kind.from_unit)
                                         : part(m.shared[0], c.here, reads, kind.unit);
     if (source.empty()) return false;
   }
@@ -207,12 +216,14 @@ Copy random_copy(Random& random, const Memories& m) {
       const std::int64_t at = chance(random, 50) ? last : between(random, 0, last);
       return chance(random, 95) ? at / c.kind.unit * c.kind.unit : at;
     }
-    return c.kind.unit * between(random, 0, 4) + size / c.kind.unit * c.kind.unit - 2 * c.kind.unit;
+    const std::int64_t unit = c.kind.unit;
+    return std::max<std::int64_t>(0, size / unit * unit + unit * between(random, -2, 2));
   };
   c.length = static_cast<std::uint32_t>(between(random, 0, static_cast<std::int64_t>(m.shared[0].size())));
+  if (c.kind.fixed != 0) c.length = c.kind.fixed;
   if (c.kind.name == "small_sized") c.length = static_cast<std::uint32_t>(between(random, 0, 17));
   if (c.kind.fixed == 0 && chance(random, 95)) c.length = c.length / 16 * 16;
-  if (c.kind.name == "multicast")
+  if (c.kind.name.ends_with("multicast"))
     c.mask = static_cast<std::uint32_t>(chance(random, 90) ? between(random, 0, 3) : between(random, 4, 15));
   c.global = offset(m.global);
   c.here = offset(m.shared[0]);
@@ -241,12 +252,14 @@ class ByteCopies {
     const std::size_t size = m.shared[0].size();
     const std::uint64_t global = gpu_.upload(m.global), out = gpu_.upload(filling);
     const std::uint32_t gap = 0x400 - 16;  // from the end of the kernel's own variable to a multiple of 1024
+    const std::uint64_t place = global + static_cast<std::uint64_t>(c.global);
+    const TensorMap map =
+        tensor_map::encode_virtual({.element = MapElement::u8, .address = place, .dims = {128}, .box = {128}});
     std::string error;
     try {
       gpu_.run(c.kind.name, {{2}, {1}, {2}, gap + static_cast<std::uint32_t>(size)},
-               parameters(out, static_cast<std::uint32_t>(size / 4), global + static_cast<std::uint64_t>(c.global),
-                          static_cast<std::uint32_t>(c.here), static_cast<std::uint32_t>(c.there), c.length, c.mask,
-                          c.receivers()));
+               parameters(map, out, static_cast<std::uint32_t>(size / 4), place, static_cast<std::uint32_t>(c.here),
+                          static_cast<std::uint32_t>(c.there), c.length, c.mask, c.receivers()));
       if (gpu_.options.check)
         for (const auto& finding : gpu_.report.check->findings) error += finding.text();
     } catch (const Error& e) {
