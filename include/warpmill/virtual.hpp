@@ -29,7 +29,7 @@ struct RunOptions {
   Mode mode = Mode::friendly;
   std::uint64_t seed = 0;
   bool deterministic = false;          // one host thread, the order a function of mode and seed
-  int host_threads = 0;                // 0: all cores
+  int host_threads = 0;                // at most 1024; 0: all cores
   bool chip_sums = false;              // tensor cores add as the chip's do, bit for bit: a hundred times slower
   std::uint64_t max_instructions = 0;  // warp instructions, all blocks together; 0: no limit
   bool count_instructions = false;     // for RunReport::used; slower

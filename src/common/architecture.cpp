@@ -1,10 +1,9 @@
 // Reading and writing architecture names.
 #include "warpmill/architecture.hpp"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
+#include "common/numbers.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm {
@@ -17,16 +16,15 @@ Architecture Architecture::parse(std::string_view text) {
       break;
     }
   Architecture arch;
-  int number = 0;
-  const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  const std::string_view suffix(end, rest.data() + rest.size() - end);
-  if (rest.size() == text.size() || status != std::errc() || number < 10 || number > 999 ||
-      (!suffix.empty() && suffix != "a"))
+  const bool prefixed = rest.size() < text.size();
+  arch.specific = rest.ends_with('a');
+  if (arch.specific) rest.remove_suffix(1);
+  const int number = number_from<int>(rest).value_or(0);
+  if (!prefixed || number < 10 || number > 999)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("'{}' is no architecture; write sm_80, sm_90a, sm_100a or sm_120a", text));
   arch.major = number / 10;
   arch.minor = number % 10;
-  arch.specific = suffix == "a";
   return arch;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "warpmill/cache_policy.h"
 #include "warpmill/error.hpp"
 #include "warpmill/tensor_map.hpp"
 
@@ -113,15 +114,15 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
     return MatrixAddress{m.address, m.row_stride, m.column_stride, m.matrix_stride};
   };
   // Where one row or column of tiles is all there is, the other operand is read once: its lines make room first, those
-  // of the operand that every tile reads stay (cache.cuh has the bits); and as memory is the limit, the first of what
+  // of the operand that every tile reads stay; and as memory is the limit, the first of what
   // streams is brought into L2 while the kernel ahead is ending. A list may name a matrix twice.
   const auto once = [&](unsigned tiles, const Matrix& m) {
     return tiles == 1 && (p.batch == 1 || (m.matrix_stride != 0 && !p.kind.listed));
   };
   const bool a_streams = once(work.tiles.columns, p.a), b_streams = once(work.tiles.rows, p.b);
-  constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000,
-                          unchanged = 0x1000000000000000;
-  const auto policy = [](bool streams, bool other) { return streams ? evict_first : other ? evict_last : unchanged; };
+  const auto policy = [](bool streams, bool other) -> std::uint64_t {
+    return (streams ? cache::evict_first : other ? cache::evict_last : CachePolicy{}).bits;
+  };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
   const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count,
                                                  plan, plan.tile.m, plan.cluster.n),

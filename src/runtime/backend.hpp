@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/launch_rules.hpp"
 #include "runtime/ptx_summary.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/module.hpp"
@@ -29,10 +30,10 @@ struct LoadedKernel {
   int registers = 0;
   std::size_t static_shared_bytes = 0;
   std::size_t local_bytes = 0;
-  std::uint32_t max_threads = 1024;  // a block may have at most, given the registers it takes
-  Dim3 required_block{0, 0, 0};      // .reqntid; zeros: any
-  Dim3 required_cluster{0, 0, 0};    // .reqnctapercluster, which a launch without a cluster gets; zeros: any
-  void* native = nullptr;            // CUfunction, or the virtual GPU's own kernel
+  std::uint32_t max_threads = most_block_threads;  // a block may have at most, given the registers it takes
+  Dim3 required_block{0, 0, 0};                    // .reqntid; zeros: any
+  Dim3 required_cluster{0, 0, 0};  // .reqnctapercluster, which a launch without a cluster gets; zeros: any
+  void* native = nullptr;          // CUfunction, or the virtual GPU's own kernel
 };
 
 // What a module is made of. The PTX may be missing where there is a cubin, and the cubin where there is PTX.

@@ -1,7 +1,6 @@
 // Device ids, and one device an id.
 #include "warpmill/device.hpp"
 
-#include <charconv>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "common/numbers.hpp"
 #include "runtime/backend.hpp"
 #include "warpmill/error.hpp"
 
@@ -32,10 +32,8 @@ struct Id {
 };
 
 std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const std::optional<int> value = number_from<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::vector<std::string_view> split(std::string_view text, char mark) {

@@ -1,6 +1,7 @@
 // Launching: everything that can be known wrong is refused here, in words; a right launch costs a few comparisons.
 #include <fmt/format.h>
 
+#include "common/launch_rules.hpp"
 #include "runtime/backend.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/module.hpp"
@@ -8,59 +9,21 @@
 namespace wm {
 namespace {
 
-// The same on every architecture that runs here.
-constexpr Dim3 largest_grid{2147483647, 65535, 65535};
-constexpr Dim3 largest_block{1024, 1024, 64};
-
-std::string words(const Dim3& size) { return fmt::format("{}x{}x{}", size.x, size.y, size.z); }
-bool any_zero(const Dim3& size) { return size.x == 0 || size.y == 0 || size.z == 0; }
-bool exceeds(const Dim3& size, const Dim3& limit) { return size.x > limit.x || size.y > limit.y || size.z > limit.z; }
-std::uint64_t volume(const Dim3& size) { return std::uint64_t{size.x} * size.y * size.z; }
-
 [[noreturn]] void refuse(const Kernel& kernel, const std::string& why) {
   throw Error(ErrorCode::launch,
               fmt::format("launch of '{}' on {} refused: {}", kernel.name(), kernel.device().info().id, why));
 }
 
-void check_size(const Kernel& kernel, std::string_view what, const Dim3& size, const Dim3& limit) {
-  if (any_zero(size)) [[unlikely]]
-    refuse(kernel, fmt::format("the {} {} has a size of 0", what, words(size)));
-  if (exceeds(size, limit)) [[unlikely]]
-    refuse(kernel, fmt::format("the {} {} is more than {}", what, words(size), words(limit)));
-}
-
-void check_block(const Kernel& kernel, const Dim3& block) {
-  check_size(kernel, "block", block, largest_block);
+void check_shape(const Kernel& kernel, const DeviceInfo& device, const LaunchConfig& config) {
   const runtime::LoadedKernel& loaded = kernel.loaded();
-  if (volume(block) > loaded.max_threads) [[unlikely]]
-    refuse(kernel,
-           fmt::format("the block {} has {} threads, and this kernel allows {} (it takes {} registers a thread, "
-                       "or was compiled with launch bounds)",
-                       words(block), volume(block), loaded.max_threads, loaded.registers));
-  if (loaded.required_block.x != 0 && block != loaded.required_block) [[unlikely]]
-    refuse(kernel, fmt::format("the block is {}, and the kernel was compiled for exactly {}", words(block),
-                               words(loaded.required_block)));
-}
-
-void check_cluster(const Kernel& kernel, const DeviceInfo& device, const LaunchConfig& config) {
-  const Dim3& required = kernel.loaded().required_cluster;
-  Dim3 cluster = config.cluster;
-  if (required.x != 0) {
-    if (cluster != Dim3{} && cluster != required) [[unlikely]]
-      refuse(kernel, fmt::format("the cluster is {}, and the kernel was compiled for exactly {}", words(cluster),
-                                 words(required)));
-    cluster = required;
-  }
-  if (cluster == Dim3{}) return;
-  const std::uint32_t most = static_cast<std::uint32_t>(device.blocks_per_cluster);
-  if (most == 1)
-    refuse(kernel, fmt::format("the cluster is {}, and {} has no clusters", words(cluster), device.arch.name()));
-  check_size(kernel, "cluster", cluster, {most, most, most});
-  if (volume(cluster) > most) [[unlikely]]
-    refuse(kernel, fmt::format("the cluster {} has {} blocks, and {} allows {}", words(cluster), volume(cluster),
-                               device.arch.name(), most));
-  if (config.grid.x % cluster.x != 0 || config.grid.y % cluster.y != 0 || config.grid.z % cluster.z != 0) [[unlikely]]
-    refuse(kernel, fmt::format("the cluster {} does not divide the grid {}", words(cluster), words(config.grid)));
+  const LaunchRules rules{.arch = device.arch,
+                          .cluster_blocks = static_cast<std::uint32_t>(device.blocks_per_cluster),
+                          .block_threads = loaded.max_threads,
+                          .registers = static_cast<std::uint32_t>(loaded.registers),
+                          .required_block = loaded.required_block,
+                          .required_cluster = loaded.required_cluster};
+  if (const auto refusal = launch_refusal(rules, config.grid, config.block, config.cluster)) [[unlikely]]
+    refuse(kernel, *refusal);
 }
 
 void check_shared(const Kernel& kernel, const DeviceInfo& device, const LaunchConfig& config) {
@@ -114,9 +77,7 @@ void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& conf
   const DeviceInfo& device = kernel.device().info();
   if (stream.device() != kernel.device()) [[unlikely]]
     refuse(kernel, fmt::format("the stream is one of {}", stream.device().info().id));
-  check_size(kernel, "grid", config.grid, largest_grid);
-  check_block(kernel, config.block);
-  check_cluster(kernel, device, config);
+  check_shape(kernel, device, config);
   check_shared(kernel, device, config);
   check_arguments(kernel, arguments);
   kernel.device().backend().launch(stream.native(), kernel.loaded(), config, arguments);

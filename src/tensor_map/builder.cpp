@@ -1,10 +1,9 @@
-// From views to specifications to maps.
+// From views to specifications, and to the fields that a map is made of.
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/backend.hpp"
 #include "tensor_map/fields.hpp"
 #include "tensor_map/rules.hpp"
 #include "warpmill/error.hpp"
@@ -62,11 +61,6 @@ TensorMapSpec TensorMapSpec::im2col(const View& view, std::vector<std::int64_t> 
 void check(const TensorMapSpec& spec, const Architecture& arch) {
   if (const auto violation = tensor_map::first_refusal(spec, arch))
     throw Error(violation->rule->code, violation->refusal());
-}
-
-TensorMap make_tensor_map(const Device& device, const TensorMapSpec& spec) {
-  check(spec, device.backend().info().arch);
-  return device.backend().encode(spec);
 }
 
 namespace tensor_map {

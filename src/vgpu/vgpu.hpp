@@ -10,40 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "warpmill/architecture.hpp"
-#include "warpmill/module.hpp"
+#include "vgpu/machine/chip.hpp"
+#include "vgpu/machine/kernel.hpp"
 #include "warpmill/virtual.hpp"
 
 namespace wm::vgpu {
-
-// The chip that is imitated.
-struct Chip {
-  Architecture arch;
-  int multiprocessors = 132;
-  std::size_t memory_bytes = 0;
-  std::size_t shared_bytes_per_block = 0, shared_bytes_per_multiprocessor = 0;
-  int registers_per_multiprocessor = 65536, threads_per_multiprocessor = 2048, blocks_per_multiprocessor = 32;
-  static Chip of(const Architecture& arch);  // an A100 for sm_80, an H200 for sm_90a; throws unsupported for others
-};
 
 // Device memory. Addresses are the machine's own; they are no host pointers. Safe from several threads.
 class Memory;
 // A module ready to run: read, checked, every instruction decoded.
 class Program;
-
-struct LaunchShape {
-  Dim3 grid, block, cluster;
-  std::uint32_t shared_bytes = 0;
-};
-
-struct ProgramKernel {
-  std::string name;
-  std::vector<Parameter> parameters;
-  std::size_t parameter_bytes = 0;
-  std::size_t static_shared_bytes = 0, local_bytes = 0;
-  std::uint32_t max_threads = 1024;
-  Dim3 required_block{0, 0, 0}, required_cluster{0, 0, 0};  // .reqntid, .reqnctapercluster; zeros: free
-};
 
 class Machine {
  public:

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "vgpu/isa/decoder.hpp"
 #include "vgpu/machine/program.hpp"
 
 namespace wm::vgpu {
@@ -23,8 +24,8 @@ constexpr const char* head = R"(.version 9.0
 struct Decoded {
   explicit Decoded(const std::string& text)
       : memory(u64{1} << 30),
-        program(std::string(head) + text + "\nret;\n}\n", "text.ptx", memory, Chip::of(Architecture::parse("sm_90a"))) {
-  }
+        program(std::string(head) + text + "\nret;\n}\n", "text.ptx", memory, Chip::of(Architecture::parse("sm_90a")),
+                &decode) {}
   const Function& function() const { return *program.find("kernel"); }
   // Of the text's last instruction before `ret`.
   Effect effect() const {

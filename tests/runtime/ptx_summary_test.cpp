@@ -46,7 +46,7 @@ TEST(PtxSummary, LooksPastCommentsStringsAndCode) {
 .file 1 ".entry quoted(.param .u32 a)"
 .target sm_90a, debug
 .func (.param .b32 result) helper(.param .b32 a) { ret; }
-.weak .entry $odd_name%1
+.weak .entry $odd_name_1
 (
   .param .align 128 .b8 map[128],  // the tensor map
   .param .align 4 .b8 pair[8]
@@ -56,7 +56,7 @@ TEST(PtxSummary, LooksPastCommentsStringsAndCode) {
 )ptx");
   EXPECT_EQ(summary.target->name(), "sm_90a");
   ASSERT_EQ(summary.entries.size(), 2u);
-  EXPECT_EQ(summary.entries[0].name, "$odd_name%1");
+  EXPECT_EQ(summary.entries[0].name, "$odd_name_1");
   ASSERT_EQ(summary.entries[0].parameters.size(), 2u);
   EXPECT_EQ(summary.entries[0].parameters[1].offset, 128u);
   EXPECT_EQ(summary.entries[1].name, "no_list");

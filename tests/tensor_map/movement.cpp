@@ -252,7 +252,7 @@ std::optional<Difference> compare(const Chip& chip, const Batch& batch, const Ra
   const std::string mode = copy.map.mode == MapMode::im2col ? "im2col" : "tile";
   std::string entry =
       fmt::format("{}_{}_{}", batch.direction == Direction::load ? "load" : "store", mode, copy.map.rank);
-  if (batch.reduction) entry = fmt::format("reduce_{}_2", operations[static_cast<std::size_t>(*batch.reduction)]);
+  if (batch.reduction) entry = fmt::format("reduce_{}_tile_2", operations[static_cast<std::size_t>(*batch.reduction)]);
   const bool completed = chip.run(entry, copy, chip_shared);
   chip.download(chip_global);
 

@@ -110,12 +110,13 @@ std::string load_entry(int rank, bool im2col) {
 std::string store_entry(int rank, bool im2col, std::string_view operation) {
   using fmt::arg;
   const std::string_view mode = im2col ? "im2col_no_offs" : "tile";
-  return fmt::format(fmt::runtime(std::string(head) + std::string(store_body)),
-                     arg("name", operation.empty() ? fmt::format("store_{}_{}", im2col ? "im2col" : "tile", rank)
-                                                   : fmt::format("reduce_{}_{}", operation, rank)),
-                     arg("instruction", operation.empty() ? "cp.async.bulk.tensor" : "cp.reduce.async.bulk.tensor"),
-                     arg("rank", rank), arg("mode", mode), arg("coordinates", registers("r", 3, rank)),
-                     arg("operation", operation.empty() ? std::string() : fmt::format("{}.", operation)));
+  return fmt::format(
+      fmt::runtime(std::string(head) + std::string(store_body)),
+      arg("name", fmt::format("{}_{}_{}", operation.empty() ? "store" : fmt::format("reduce_{}", operation),
+                              im2col ? "im2col" : "tile", rank)),
+      arg("instruction", operation.empty() ? "cp.async.bulk.tensor" : "cp.reduce.async.bulk.tensor"), arg("rank", rank),
+      arg("mode", mode), arg("coordinates", registers("r", 3, rank)),
+      arg("operation", operation.empty() ? std::string() : fmt::format("{}.", operation)));
 }
 
 }  // namespace
@@ -124,12 +125,12 @@ std::string movement_ptx() {
   std::string text =
       ".version 8.0\n.target sm_90\n.address_size 64\n"
       ".shared .align 8 .b64 barrier;\n.extern .shared .align 16 .b8 memory[];\n";
-  for (int rank = 1; rank <= 5; ++rank) {
-    text += load_entry(rank, false) + store_entry(rank, false, "");
-    if (rank >= 3) text += load_entry(rank, true) + store_entry(rank, true, "");
-  }
-  for (const std::string_view operation : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})
-    text += store_entry(2, false, operation);
+  for (const bool im2col : {false, true})
+    for (int rank = im2col ? 3 : 1; rank <= 5; ++rank) {
+      text += load_entry(rank, im2col);
+      for (const std::string_view operation : {"", "add", "min", "max", "inc", "dec", "and", "or", "xor"})
+        text += store_entry(rank, im2col, operation);
+    }
   return text;
 }
 

@@ -5,8 +5,7 @@
 
 namespace wm::test {
 
-// Entries load_tile_1 .. load_tile_5, load_im2col_3 .. 5, store_tile_1 .. 5, store_im2col_3 .. 5, and
-// reduce_add_2, reduce_min_2, ... over two dimensions. All take
+// Entries load_tile_1 .. load_tile_5, load_im2col_3 .. 5, and the same of store, reduce_add, reduce_min, ... All take
 //     map (128 bytes), out (u64), bytes (u32: of the tile), tile (u32: its offset), words (u32: of shared memory),
 //     c0 .. c4 (s32), o0 .. o2 (u32)
 // and run as one thread. `out` is an array of 32-bit words that fills shared memory from a multiple of 1024 on before

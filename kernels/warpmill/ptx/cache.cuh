@@ -1,27 +1,14 @@
 // L2 cache policies, and hints that fetch, keep or drop lines. Any thread; none of them orders anything.
 #pragma once
 
+#include "warpmill/cache_policy.h"
 #include "warpmill/types.cuh"
 
 namespace wm {
-
-// What an access does to its lines in L2. The default changes no line's priority.
-struct CachePolicy {
-  u64 bits = 0x1000000000000000ull;
-};
-
 namespace cache {
-
-// Policies for every access, as createpolicy with a fraction of 1 makes them, at no instruction's cost.
-inline constexpr CachePolicy evict_normal{0x16f0000000000000ull};
-inline constexpr CachePolicy evict_first{0x12f0000000000000ull};
-inline constexpr CachePolicy evict_last{0x14f0000000000000ull};
-inline constexpr CachePolicy evict_unchanged{0x10f0000000000000ull};
 
 // createpolicy.fractional.L2: the priority for a fraction (0 < fraction <= 1) of the lines, evict_unchanged for the
 // rest.
-enum class Priority { evict_last, evict_normal, evict_first, evict_unchanged };
-
 template <Priority priority>
 WM_DEVICE CachePolicy fractional(f32 fraction) {
   CachePolicy policy;

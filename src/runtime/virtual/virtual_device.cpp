@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "common/launch_rules.hpp"
 #include "runtime/backend.hpp"
 #include "tensor_map/virtual_form.hpp"
 #include "vgpu/vgpu.hpp"
@@ -30,7 +31,7 @@ DeviceInfo info_of(const vgpu::Chip& chip, std::string id) {
           .shared_bytes_per_multiprocessor = chip.shared_bytes_per_multiprocessor,
           .registers_per_multiprocessor = chip.registers_per_multiprocessor,
           .threads_per_multiprocessor = chip.threads_per_multiprocessor,
-          .blocks_per_cluster = chip.arch.major >= 9 ? 16 : 1};
+          .blocks_per_cluster = static_cast<int>(most_cluster_blocks(chip.arch))};
 }
 
 // When it was recorded, in host nanoseconds.

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::check {
 

@@ -56,7 +56,8 @@ class Judge final : public Observer {
   void multiply_issued(const Warp& warp, const Op& op, const MatrixReads& issue) override;
   void role_named(const Warp& warp, u32 lanes, const std::string& role) override;
   void shared_named(const Warp& warp, const std::string& name, u64 address, u32 bytes, u32 count) override;
-  void unwritten(const MemoryRange& range) override { unwritten_.push_back(range); }
+  void unwritten(const MemoryRange& range) override { unwritten_[range.address] = range.bytes; }
+  void freed(const MemoryRange& range) override;
 
  private:
   // What has met at a barrier in one of its last generations.
@@ -310,7 +311,8 @@ class Judge final : public Observer {
   std::unordered_map<u64, Clock> arrivals_;                             // of cp.async.mbarrier.arrive, on their way
   std::unordered_map<u64, Stamp> arrival_stamps_;
   u64 arrivals_issued_ = 0;
-  std::vector<MemoryRange> unwritten_;  // device memory
+  std::map<u64, u64> unwritten_;   // device memory: address and bytes
+  std::deque<MemoryRange> freed_;  // memory of the heap whose shadow is kept for a while
   struct Access {
     Stamp stamp;
     u64 address, bytes;

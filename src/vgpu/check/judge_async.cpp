@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::check {
 

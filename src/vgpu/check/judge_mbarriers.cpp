@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
+#include "vgpu/machine/mbarrier.hpp"
 
 namespace wm::vgpu::check {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::check {
 
@@ -119,8 +119,18 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
 }
 
 bool Judge::is_unwritten(u64 address) const {
-  return std::any_of(unwritten_.begin(), unwritten_.end(),
-                     [&](const MemoryRange& range) { return address - range.address < range.bytes; });
+  const auto after = unwritten_.upper_bound(address);
+  return after != unwritten_.begin() && address - std::prev(after)->first < std::prev(after)->second;
+}
+
+// Who still uses it is soon told of it; who comes later finds no memory there.
+void Judge::freed(const MemoryRange& range) {
+  constexpr std::size_t kept = 1024;
+  unwritten_.erase(range.address);
+  freed_.push_back(range);
+  if (freed_.size() <= kept) return;
+  global_.forget(freed_.front().address, freed_.front().bytes);
+  freed_.pop_front();
 }
 
 // Reported at the end, unless somebody writes this memory without an order: then that is what is wrong.

@@ -81,6 +81,12 @@ class Shadow {
     return *recent_;
   }
 
+  // Drops the pages of memory that shares none with other memory and will not be touched again.
+  void forget(u64 address, u64 bytes) {
+    for (u64 page = address / ShadowPage::bytes; page * ShadowPage::bytes < address + bytes; ++page) pages_.erase(page);
+    recent_ = nullptr;
+  }
+
   // Calls visit(Cell&, address, bytes) for the cells of [address, address + bytes). After a write all of a cell's bytes
   // are alike again.
   template <class Visit>

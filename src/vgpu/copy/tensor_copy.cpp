@@ -23,9 +23,9 @@ void check_tile(const SharedMemory& shared, std::uint32_t tile, const Fields& ma
     throw Error(
         ErrorCode::execution,
         fmt::format("a tensor copy has its tile at shared address 0x{:x}, which is not a multiple of 128", tile));
-  const std::uint64_t end = std::uint64_t{shared.first} + shared.bytes.size();
-  const std::uint32_t bytes = tile_extent(map);
-  if (tile < shared.first || tile > end || bytes > end - tile) outside_shared(shared, tile, bytes);
+  const std::uint64_t end = tile_end(map, tile);
+  if (tile < shared.first || end > std::uint64_t{shared.first} + shared.bytes.size())
+    outside_shared(shared, tile, end - tile);
 }
 
 inline std::byte* at(const SharedMemory& shared, std::uint32_t address, std::uint32_t bytes) {
@@ -62,9 +62,6 @@ std::array<std::byte, 2> fill_of(const Fields& map) {
   if (map.fill == OutOfBounds::zeros) return {};
   return {std::byte{0xf7}, std::byte{0x7f}};
 }
-
-// Stores and reductions write pieces of 16 bytes: where the innermost dimension ends within one, the rest of it too.
-std::uint32_t written_bytes(const Run& run) { return (run.bytes + 15) / 16 * 16; }
 
 // tf32 elements are rounded while they are loaded. No type flushes subnormal numbers, in spite of the names.
 bool is_rounded(MapElement element) { return element == MapElement::tf32 || element == MapElement::tf32_ftz; }
@@ -115,11 +112,9 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
 void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
            std::uint32_t tile) {
   check_tile(shared, tile, map);
-  for_each_run(map, coordinates, [&](const Run& run) {
-    if (!run.inside) return;
-    const std::uint32_t written = written_bytes(run);
-    std::byte* destination = global.writable(run.global, written);
-    for_each_part(shared, map.swizzle, tile + run.tile, written,
+  for_each_stored_run(map, coordinates, [&](const Run& run) {
+    std::byte* destination = global.writable(run.global, run.bytes);
+    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
                   [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
                     std::memcpy(destination + offset, place, bytes);
                   });
@@ -129,11 +124,9 @@ void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& glob
 void reduce(const Fields& map, const Coordinates& coordinates, Reduction reduction, GlobalMemory& global,
             const SharedMemory& shared, std::uint32_t tile) {
   check_tile(shared, tile, map);
-  for_each_run(map, coordinates, [&](const Run& run) {
-    if (!run.inside) return;
-    const std::uint32_t written = written_bytes(run);
-    std::byte* destination = global.writable(run.global, written);
-    for_each_part(shared, map.swizzle, tile + run.tile, written,
+  for_each_stored_run(map, coordinates, [&](const Run& run) {
+    std::byte* destination = global.writable(run.global, run.bytes);
+    for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
                   [&](const std::byte* place, std::uint32_t offset, std::uint32_t bytes) {
                     reduce_elements(reduction, map.element, destination + offset, place, bytes);
                   });

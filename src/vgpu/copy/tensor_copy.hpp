@@ -47,18 +47,28 @@ struct Chunk {
   bool inside = false;
 };
 
-// Calls visit(const Chunk&) for every chunk, in the order of the tile: what a checker needs to know of a copy.
+namespace detail {
 template <class Visit>
-void for_each_chunk(const Fields& map, const Coordinates& coordinates, std::uint32_t tile, Visit&& visit) {
-  const std::uint32_t atom = atom_of(map.swizzle);
-  for_each_run(map, coordinates, [&](const Run& run) {
-    for (std::uint32_t done = 0; done < run.bytes;) {
-      const std::uint32_t address = tile + run.tile + done;
-      const std::uint32_t bytes = std::min(run.bytes - done, atom - address % atom);
-      visit(Chunk{run.inside ? run.global + done : 0, swizzled(map.swizzle, address), bytes, run.inside});
-      done += bytes;
-    }
-  });
+void cut_run(Swizzle swizzle, std::uint32_t tile, const Run& run, Visit& visit) {
+  const std::uint32_t atom = atom_of(swizzle);
+  for (std::uint32_t done = 0; done < run.bytes;) {
+    const std::uint32_t address = tile + run.tile + done;
+    const std::uint32_t bytes = std::min(run.bytes - done, atom - address % atom);
+    visit(Chunk{run.inside ? run.global + done : 0, swizzled(swizzle, address), bytes, run.inside});
+    done += bytes;
+  }
+}
+}  // namespace detail
+
+// Calls visit(const Chunk&) for every chunk that a load writes, in the order of the tile: what a checker needs to know.
+template <class Visit>
+void for_each_loaded_chunk(const Fields& map, const Coordinates& coordinates, std::uint32_t tile, Visit&& visit) {
+  for_each_run(map, coordinates, [&](const Run& run) { detail::cut_run(map.swizzle, tile, run, visit); });
+}
+// The same for every chunk that a store or a reduction moves.
+template <class Visit>
+void for_each_stored_chunk(const Fields& map, const Coordinates& coordinates, std::uint32_t tile, Visit&& visit) {
+  for_each_stored_run(map, coordinates, [&](const Run& run) { detail::cut_run(map.swizzle, tile, run, visit); });
 }
 
 }  // namespace wm::vgpu::copy

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
+#include <fmt/format.h>
+
+#include "vgpu/copy/swizzle.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu::copy {
-namespace {
 
 std::uint32_t element_bytes(const Fields& map) {
   const std::size_t bits = bits_of(map.element);
@@ -17,6 +18,32 @@ std::uint32_t element_bytes(const Fields& map) {
                                             std::string(name_of(map.element)) + ", a Blackwell element type");
   return static_cast<std::uint32_t>(bits / 8);
 }
+
+std::optional<std::string> refusal_of_load(const Fields& map, const Coordinates& coordinates) {
+  const std::int64_t byte = std::int64_t{coordinates.at[0]} * element_bytes(map);
+  if (map.interleave != Interleave::none || byte % 16 == 0) return std::nullopt;
+  return fmt::format(
+      "the innermost coordinate {} of a tensor of {} is at byte {}: the copy engine goes in steps of 16 bytes, and the "
+      "chip answers with an illegal instruction",
+      coordinates.at[0], name_of(map.element), byte);
+}
+
+std::optional<std::string> refusal_of_store(const Fields& map, const Coordinates& coordinates) {
+  if (auto refusal = refusal_of_load(map, coordinates)) return refusal;
+  if (const std::array<std::int32_t, 3> none{}; map.lower != none || map.upper != none)
+    return "a tensor store goes through an im2col map whose corners are not all 0: the chip answers with an illegal "
+           "instruction; store through a map without corners";
+  for (std::uint32_t i = 0; i < map.rank; ++i)
+    if (coordinates.at[i] < 0)
+      return fmt::format(
+          "coordinate {} of a tensor store is {}: a box that is stored or reduced begins at no negative coordinate, "
+          "and "
+          "the chip answers with an illegal instruction",
+          i, coordinates.at[i]);
+  return std::nullopt;
+}
+
+namespace {
 
 std::int64_t divided_up(std::int64_t value, std::int64_t divisor) { return (value + divisor - 1) / divisor; }
 
@@ -53,12 +80,7 @@ Route route(const Fields& map, const Coordinates& coordinates) {
       if (dim != slices) route.level[route.levels++] = level(dim);
     return route;
   }
-  if (std::int64_t{coordinates.at[0]} * bytes % 16 != 0)
-    throw Error(ErrorCode::execution, "the innermost coordinate of a tensor copy is " +
-                                          std::to_string(coordinates.at[0]) + ", " +
-                                          std::to_string(std::int64_t{coordinates.at[0]} * bytes) +
-                                          " bytes: not a multiple of 16, which the chip answers with 'illegal "
-                                          "instruction'");
+  if (const auto refusal = refusal_of_load(map, coordinates)) throw Error(ErrorCode::execution, *refusal);
   const std::uint32_t elements = im2col ? map.channels : map.box[0];
   route.line = {coordinates.at[0], static_cast<std::int64_t>(map.dims[0]), elements, bytes,
                 std::max(elements * bytes, static_cast<std::uint32_t>(span_of(map.swizzle)))};
@@ -89,6 +111,23 @@ std::uint32_t tile_bytes(const Fields& map) {
 std::uint32_t tile_extent(const Fields& map) {
   const detail::Route route = detail::route(map, {});
   return times_lines(map, route, route.line.pitch);
+}
+
+// All lines but the last end before the last span begins, or fill the spans that they lie in: interleaved lines, which
+// share one, follow each other without a gap.
+std::uint64_t tile_end(const Fields& map, std::uint32_t tile) {
+  const detail::Route route = detail::route(map, {});
+  const std::uint64_t extent = times_lines(map, route, route.line.pitch);
+  if (map.swizzle == Swizzle::none || extent > std::numeric_limits<std::uint32_t>::max() - tile) return tile + extent;
+  constexpr std::uint32_t line_bytes = 128;  // no swizzle moves bytes out of such a line
+  const auto last = static_cast<std::uint32_t>(tile + extent - 1), line = last / line_bytes * line_bytes;
+  const bool interleaved = map.interleave != Interleave::none;
+  const std::uint32_t first = interleaved ? line : last + 1 - route.line.pitch;
+  const std::uint32_t end = interleaved ? last + 1 : first + route.line.bytes();
+  std::uint64_t touched = 0;
+  for (std::uint32_t at = first; at < end; at += atom_of(map.swizzle))
+    touched = std::max<std::uint64_t>(touched, swizzled(map.swizzle, at) + std::uint64_t{atom_of(map.swizzle)});
+  return touched;
 }
 
 }  // namespace wm::vgpu::copy

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "tensor_map/fields.hpp"
 
@@ -29,9 +31,21 @@ struct Run {
 // legal map may describe far more than shared memory holds (then the most a number can say): compare before walking.
 std::uint32_t tile_bytes(const Fields& map);
 
-// Bytes of shared memory from the tile's first to its last. Lines shorter than the swizzle's span lie a span apart;
-// what is between them belongs to the tile, but no copy touches it.
+// Bytes of shared memory that a tile takes. Lines shorter than the swizzle's span lie a span apart; what is between
+// them belongs to the tile, but no copy touches it.
 std::uint32_t tile_extent(const Fields& map);
+
+// The shared address behind the last byte that a copy of the tile at `tile` touches. Where its last line ends within
+// the swizzle's span this depends on the tile's place, and may be before or behind the end of its extent.
+std::uint64_t tile_end(const Fields& map, std::uint32_t tile);
+
+// Bytes of an element; throws unsupported for those of Blackwell, which this engine does not copy.
+std::uint32_t element_bytes(const Fields& map);
+
+// Why the chip answers a load from there with an illegal instruction; nothing where it does not.
+std::optional<std::string> refusal_of_load(const Fields& map, const Coordinates& coordinates);
+// The same of stores and reductions.
+std::optional<std::string> refusal_of_store(const Fields& map, const Coordinates& coordinates);
 
 namespace detail {
 
@@ -123,7 +137,7 @@ void walk_pixels(const Route& route, const Fields& map, const Coordinates& coord
 
 }  // namespace detail
 
-// Calls visit(const Run&) for every run, in the order of the tile.
+// Calls visit(const Run&) for every run of a load, in the order of the tile.
 template <class Visit>
 void for_each_run(const Fields& map, const Coordinates& coordinates, Visit&& visit) {
   const detail::Route route = detail::route(map, coordinates);
@@ -133,6 +147,15 @@ void for_each_run(const Fields& map, const Coordinates& coordinates, Visit&& vis
     std::uint32_t tile = 0;
     detail::walk_level(route, route.levels - 1, route.address, tile, route.inside, visit);
   }
+}
+
+// The same of a store or a reduction: runs inside the tensor, in pieces of 16 bytes. Where the innermost dimension ends
+// within one, the rest of it is read and written too.
+template <class Visit>
+void for_each_stored_run(const Fields& map, const Coordinates& coordinates, Visit&& visit) {
+  for_each_run(map, coordinates, [&](const Run& run) {
+    if (run.inside) visit(Run{run.global, run.tile, (run.bytes + 15) / 16 * 16, true});
+  });
 }
 
 }  // namespace wm::vgpu::copy

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "warpmill/error.hpp"
+#include "vgpu/machine/fault.hpp"
 
 namespace wm::vgpu::isa {
 
@@ -28,10 +28,17 @@ std::byte* shared_at(Cluster& cluster, u64 address, u64 bytes, const char* what)
   const u64 offset = address & shared_offset_mask;
   if (block == nullptr || offset < shared_reserved || bytes > block->shared.size() ||
       offset > block->shared.size() - bytes)
-    throw Error(ErrorCode::execution,
-                fmt::format("{}: {} bytes at shared address {:#x} lie outside the block's shared memory", what, bytes,
-                            address));
+    throw Fault(
+        fmt::format("{}: {} bytes at shared address {:#x} lie outside the block's shared memory", what, bytes, address),
+        fault::out_of_bounds);
   return block->shared.data() + offset;
+}
+
+Region region_of(const Memory& memory, u64 address, u64 bytes, const char* what) {
+  const Region region = memory.find(address);
+  if (region.holds(address, bytes)) return region;
+  throw Fault(fmt::format("{}: {}", what, memory.explain(address, bytes)),
+              memory.was_freed(address) ? fault::use_after_free : fault::out_of_bounds);
 }
 
 }  // namespace wm::vgpu::isa

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/async.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/mbarrier.hpp"
 
 namespace wm::vgpu::isa {
 
@@ -66,7 +66,9 @@ struct Destination {
 };
 std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barrier, const u32* mask);
 
-// The bytes of shared memory at an address with a rank; throws execution where they are not all there.
+// The bytes of shared memory at an address with a rank; throws a fault where they are not all there.
 std::byte* shared_at(Cluster& cluster, u64 address, u64 bytes, const char* what);
+// The allocation that holds all of these bytes of device memory; throws a fault where there is none, or no longer.
+Region region_of(const Memory& memory, u64 address, u64 bytes, const char* what);
 
 }  // namespace wm::vgpu::isa

@@ -10,7 +10,7 @@
 #include "vgpu/isa/floating.hpp"
 #include "vgpu/isa/memory_operands.hpp"
 #include "vgpu/isa/numeric/arithmetic.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::isa {
 

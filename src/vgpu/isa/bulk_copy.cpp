@@ -11,7 +11,7 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/lanes.hpp"
 #include "vgpu/isa/memory_operands.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::isa {
 
@@ -36,6 +36,8 @@ struct BulkOperands {
 // One run of bytes to one destination.
 class BulkCopy final : public AsyncOperation {
  public:
+  u64 device_address = 0;  // of its end in global memory, which the kernel may free meanwhile
+
   BulkCopy(const Origin& origin, const BulkOperands& what, std::byte* to, const std::byte* from, u32 bytes, u64 barrier)
       : AsyncOperation(origin),
         what_(what),
@@ -47,6 +49,7 @@ class BulkCopy final : public AsyncOperation {
   Membership membership;
 
   bool advance(Cluster& cluster, Random* dice) override {
+    if (is_heap(device_address)) region_of(cluster.run->memory, device_address, bytes_, "a bulk copy");
     if (dice == nullptr) {
       move(0, bytes_);
       return finish(cluster, bytes_);
@@ -120,6 +123,7 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
       std::byte* target = resolve_one(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, 0);
       copy->membership = Membership(warp.bulk, i);
+      copy->device_address = to[i];
       copy->watched = tell(warp, i, generic(b.from_space, from[i]), generic(b.to_space, to[i]), bytes, 0);
       cluster.async.issue(cluster, std::move(copy));
       return;
@@ -129,6 +133,7 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
       std::byte* target = resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 16, AccessKind::write, i);
       resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, d.barrier);
+      if (!in_shared(b.from_space)) copy->device_address = from[i];
       copy->watched = tell(warp, i, generic(b.from_space, from[i]), shared_window + d.shared, bytes, d.barrier);
       cluster.async.issue(cluster, std::move(copy));
     }

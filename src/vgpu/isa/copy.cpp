@@ -9,7 +9,7 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/lanes.hpp"
 #include "vgpu/isa/memory_operands.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::isa {
 
@@ -34,16 +34,19 @@ class WarpCopy final : public AsyncOperation {
   struct Lane {
     std::byte* to;
     const std::byte* from;
+    u64 device_address;  // of `from`, which the kernel may free meanwhile
     u32 count;
     Membership membership;
   };
   WarpCopy(const Origin& from, u32 bytes) : AsyncOperation(from), bytes_(bytes) {}
   void add(const Lane& lane) { lanes_.push_back(lane); }
-  bool advance(Cluster&, Random* dice) override {
+  bool advance(Cluster& cluster, Random* dice) override {
     std::size_t portion = dice ? 1 + dice->below(static_cast<u32>(lanes_.size())) : lanes_.size();
     for (; portion > 0; --portion) {
       Lane lane = lanes_.back();
       lanes_.pop_back();
+      if (is_heap(lane.device_address) && lane.count > 0)
+        region_of(cluster.run->memory, lane.device_address, lane.count, "cp.async");
       std::memcpy(lane.to, lane.from, lane.count);
       std::memset(lane.to + lane.count, 0, bytes_ - lane.count);
       lane.membership.done();
@@ -104,7 +107,7 @@ Step copy_op(Warp& warp, const Op& op, u32 active) {
       observer->copy_issued(warp, i, issue);
     });
   for_each_lane(active, [&](u32 i) {
-    operation->add({target.at[i], counts[i] > 0 ? source.at[i] : target.at[i], counts[i], {warp.copies, i}});
+    operation->add({target.at[i], counts[i] > 0 ? source.at[i] : target.at[i], from[i], counts[i], {warp.copies, i}});
   });
   operation->stream = stream_of(warp);
   warp.cluster().async.issue(warp.cluster(), std::move(operation));

@@ -366,4 +366,8 @@ void FunctionDecoder::aim_at(u32 instruction) {
   aims_.emplace_back(static_cast<u32>(function_.ops.size() - 1), instruction);
 }
 
+void decode(Program& program, Function& function, std::vector<std::string>& refused) {
+  FunctionDecoder(program, function).run(refused);
+}
+
 }  // namespace wm::vgpu

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpu/machine/program.hpp"
+#include "vgpu/memory/spaces.hpp"
 
 namespace wm::vgpu {
 
@@ -26,15 +27,6 @@ class Modifiers {
 
  private:
   std::vector<std::string_view> left_;
-};
-
-// What an address is relative to: nothing, a row, the block's shared memory, its dynamic part, the frame of the call.
-enum class AddressBase : u8 { absolute, row32, row64, shared, dynamic_shared, frame };
-
-struct Address {
-  AddressBase base = AddressBase::absolute;
-  Operand row;
-  i64 offset = 0;
 };
 
 class FunctionDecoder {
@@ -133,5 +125,8 @@ class FunctionDecoder {
 // opcode -> decoder, or null. isa/table.cpp lists the families.
 using DecodeFunction = void (*)(FunctionDecoder&);
 DecodeFunction decoder_for(std::string_view opcode);
+
+// The decoder of a program's functions, for Program.
+void decode(Program& program, Function& function, std::vector<std::string>& refused);
 
 }  // namespace wm::vgpu

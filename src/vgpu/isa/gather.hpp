@@ -4,11 +4,12 @@
 #include <bit>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "vgpu/isa/lanes.hpp"
 
 namespace wm::vgpu::isa {
+
+// The lane runs an instruction whose mask does not name it: a fault.
+[[noreturn]] void not_in_mask(const Warp& warp, u32 named, u32 lane);
 
 // Nothing once all live lanes of the members' mask are here: `active` is then exactly those. Else what the handler must
 // return. Lanes with other masks stay at the instruction, as a part of their own.
@@ -21,8 +22,7 @@ inline std::optional<Step> gather(Warp& warp, Operand members, u32& active) {
     active &= ~others;
   }
   if ((active & ~named) != 0) [[unlikely]]
-    warp.fault(fmt::format("the lane is not in the mask {:#010x} of lanes that are to take part", named),
-               static_cast<u32>(std::countr_zero(active & ~named)));
+    not_in_mask(warp, named, static_cast<u32>(std::countr_zero(active & ~named)));
   if (!warp.together(named, active)) return warp.wait_for_lanes(named, active);
   return std::nullopt;
 }

@@ -8,7 +8,8 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/lanes.hpp"
 #include "vgpu/isa/memory_operands.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
+#include "warpmill/cache_policy.h"
 
 namespace wm::vgpu::isa {
 
@@ -237,10 +238,6 @@ Step copy_row(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-// Priorities from bit 56 on, then the fraction in sixteenths less one: as the chip's compiler computes it.
-constexpr u64 fractional_policy(u64 priorities, float fraction) {
-  return (0x100 + priorities * 16 + (static_cast<u32>(fraction * 15.99f) & 15)) << 52;
-}
 Step make_fractional_policy(Warp& warp, const Op& op, u32 active) {
   const u64* priorities = warp.source64(op.a);
   const u32* fractions = warp.source32(op.b);
@@ -249,12 +246,14 @@ Step make_fractional_policy(Warp& warp, const Op& op, u32 active) {
     const float fraction = std::bit_cast<float>(fractions[i]);
     if (!(fraction > 0 && fraction <= 1))
       warp.fault(fmt::format("a cache policy for a fraction of {}: it is more than 0 and at most 1", fraction), i);
-    policies[i] = fractional_policy(priorities[i], fraction);
+    policies[i] = cache::policy(static_cast<cache::Priority>(priorities[i] / 2), fraction,
+                                static_cast<cache::Priority>(priorities[i] % 2))
+                      .bits;
   });
   return Step::go;
 }
 
-// The next modifier, where it is a priority: its code in a policy, else -1.
+// The next modifier, where it is a priority: its number among cache::Priority, else -1.
 int take_priority(FunctionDecoder& d) {
   constexpr std::array<std::string_view, 4> names = {"L2::evict_unchanged", "L2::evict_first", "L2::evict_last",
                                                      "L2::evict_normal"};

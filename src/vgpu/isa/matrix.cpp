@@ -10,7 +10,7 @@
 #include "vgpu/isa/matrix_types.hpp"
 #include "vgpu/isa/memory_operands.hpp"
 #include "vgpu/isa/numeric/mma.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::isa {
 

@@ -5,8 +5,8 @@
 #include "vgpu/isa/lanes.hpp"
 #include "vgpu/isa/memory_operands.hpp"
 #include "vgpu/isa/special.hpp"
+#include "vgpu/machine/access.hpp"
 #include "vgpu/machine/block.hpp"
-#include "vgpu/memory/access.hpp"
 
 namespace wm::vgpu::isa {
 

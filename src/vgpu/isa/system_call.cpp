@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/machine/access.hpp"
 #include "vgpu/machine/block.hpp"
-#include "vgpu/memory/access.hpp"
 
 namespace wm::vgpu {
 
@@ -148,15 +148,21 @@ u64 assertion(Warp& warp, u32 lane, const std::vector<std::byte*>& arguments) {
 }
 
 u64 allocate(Warp& warp, u32, const std::vector<std::byte*>& arguments) {
-  const u64 bytes = word(arguments[0]), address = warp.launch().heap.allocate(bytes);
+  const u64 bytes = word(arguments[0]), address = warp.launch().memory.allocate_heap(bytes);
   if (Observer* observer = warp.launch().observer; observer != nullptr && address != 0)
     observer->unwritten({address, bytes});
   return address;
 }
 u64 release(Warp& warp, u32 lane, const std::vector<std::byte*>& arguments) {
-  if (!warp.launch().heap.release(word(arguments[0])))
-    warp.fault(fmt::format("free of {:#x}, which malloc did not give", word(arguments[0])), lane);
-  return 0;
+  const u64 address = word(arguments[0]);
+  if (address == 0) return 0;
+  if (const u64 bytes = warp.launch().memory.free_heap(address); bytes > 0) {
+    if (Observer* observer = warp.launch().observer) observer->freed({address, bytes});
+    return 0;
+  }
+  if (warp.launch().memory.was_freed(address))
+    warp.fault(fmt::format("free of {:#x}, which has been freed before", address), lane, fault::use_after_free);
+  warp.fault(fmt::format("free of {:#x}, which malloc did not give", address), lane);
 }
 
 struct Entry {

@@ -14,7 +14,7 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/lanes.hpp"
 #include "vgpu/isa/memory_operands.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu::isa {
@@ -45,15 +45,13 @@ class Global final : public copy::GlobalMemory {
   const std::byte* readable(u64 address, std::size_t bytes) override { return at(address, bytes); }
   std::byte* writable(u64 address, std::size_t bytes) override {
     std::byte* place = at(address, bytes);
-    if (recent_.read_only) throw Error(ErrorCode::execution, "a tensor copy writes to constant memory");
+    if (recent_.read_only) throw Fault("a tensor copy writes to constant memory", fault::out_of_bounds);
     return place;
   }
 
  private:
   std::byte* at(u64 address, std::size_t bytes) {
-    if (!recent_.holds(address, bytes)) recent_ = memory_.find(address);
-    if (!recent_.holds(address, bytes))
-      throw Error(ErrorCode::execution, "a tensor copy leaves its tensor's memory: " + memory_.explain(address, bytes));
+    if (!recent_.holds(address, bytes)) recent_ = region_of(memory_, address, bytes, "a tensor copy");
     return recent_.host + (address - recent_.address);
   }
   Memory& memory_;
@@ -64,11 +62,9 @@ copy::SharedMemory shared_of(Block& block) {
   return {std::span(block.shared).subspan(shared_reserved), shared_reserved};
 }
 
-// A tile's chunks as ranges from its beginning.
-Pieces chunks_of(const Fields& map, const copy::Coordinates& at, u32 tile) {
-  std::vector<Pieces::Range> ranges;
-  copy::for_each_chunk(map, at, tile, [&](const copy::Chunk& c) { ranges.push_back({c.shared - tile, c.bytes}); });
-  return Pieces(std::move(ranges));
+// Collects a tile's chunks as ranges from its beginning.
+auto into(std::vector<Pieces::Range>& ranges, u32 tile) {
+  return [&ranges, tile](const copy::Chunk& c) { ranges.push_back({c.shared - tile, c.bytes}); };
 }
 
 class TensorLoad final : public AsyncOperation {
@@ -86,11 +82,11 @@ class TensorLoad final : public AsyncOperation {
     }
     // Read at once, arriving piece by piece: through an image of the tile.
     if (image_.empty()) {
-      image_.resize(copy::tile_extent(map_));
-      const std::byte* place = shared_at(cluster, to_.shared, image_.size(), "a tensor copy");
-      std::memcpy(image_.data(), place, image_.size());
+      image_.resize(copy::tile_end(map_, tile) - tile);
       copy::load(map_, at_, global, {image_, tile}, tile);
-      pieces_ = chunks_of(map_, at_, tile);
+      std::vector<Pieces::Range> ranges;
+      copy::for_each_loaded_chunk(map_, at_, tile, into(ranges, tile));
+      pieces_ = Pieces(std::move(ranges));
     }
     u32 arrived = 0;
     std::byte* place = shared_at(cluster, to_.shared, image_.size(), "a tensor copy");
@@ -124,11 +120,13 @@ class TensorStore final : public AsyncOperation {
     const u32 tile = static_cast<u32>(from_ & shared_offset_mask);
     Global global(cluster.run->memory);
     if (dice == nullptr) return write(global, shared_of(block), tile);
-    const std::byte* place = shared_at(cluster, from_, copy::tile_extent(map_), "a tensor copy");
     if (image_.empty()) {
-      image_.resize(copy::tile_extent(map_));
-      pieces_ = chunks_of(map_, at_, tile);
+      image_.resize(copy::tile_end(map_, tile) - tile);
+      std::vector<Pieces::Range> ranges;
+      copy::for_each_stored_chunk(map_, at_, tile, into(ranges, tile));
+      pieces_ = Pieces(std::move(ranges));
     }
+    const std::byte* place = shared_at(cluster, from_, image_.size(), "a tensor copy");
     if (!pieces_.empty()) {
       for (u32 n = pieces_.portion(*dice); n > 0; --n) {
         const auto range = pieces_.take(*dice);
@@ -170,6 +168,7 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   Fields map;
   try {
     map = tensor_map::decode_virtual(std::span<const std::byte, 128>(bytes, 128));
+    copy::element_bytes(map);
   } catch (const Error& error) {
     warp.fault(fmt::format("the tensor map at {:#x}: {}", address, error.what()), lane);
   }
@@ -184,27 +183,6 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   return map;
 }
 
-// What the chip answers with an illegal instruction.
-void check_coordinates(Warp& warp, const Fields& map, const copy::Coordinates& at, bool load, u32 lane) {
-  const i64 bits = static_cast<i64>(bits_of(map.element)) * at.at[0];
-  if (map.interleave == Interleave::none && bits % 128 != 0)
-    warp.fault(fmt::format("the innermost coordinate {} of a tensor of {} is at byte {}: the copy engine goes in steps "
-                           "of 16 bytes, and the chip answers with an illegal instruction",
-                           at.at[0], name_of(map.element), bits / 8),
-               lane);
-  if (const std::array<std::int32_t, 3> none{}; !load && (map.lower != none || map.upper != none))
-    warp.fault(
-        "a tensor store goes through an im2col map whose corners are not all 0: the chip answers with an illegal "
-        "instruction; store through a map without corners",
-        lane);
-  for (u32 k = 0; !load && k < map.rank; ++k)
-    if (at.at[k] < 0)
-      warp.fault(fmt::format("coordinate {} of a tensor store is {}: a box that is stored or reduced begins at no "
-                             "negative coordinate, and the chip answers with an illegal instruction",
-                             k, at.at[k]),
-                 lane);
-}
-
 // The observer's number for a copy; 0 where nobody watches.
 u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const copy::Coordinates& at,
          const Destination& tile, Direction direction) {
@@ -213,10 +191,17 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
   if (observer == nullptr) return 0;
   CopyIssue issue;
   const u64 window = shared_window + (tile.shared & ~u64{shared_offset_mask});
-  copy::for_each_chunk(map, at, static_cast<u32>(tile.shared & shared_offset_mask), [&](const copy::Chunk& c) {
-    (load ? issue.writes : issue.reads).add(window + c.shared, c.bytes);
-    if (c.inside) (load ? issue.reads : issue.writes).add(c.global, c.bytes);
-  });
+  const u32 offset = static_cast<u32>(tile.shared & shared_offset_mask);
+  if (load)
+    copy::for_each_loaded_chunk(map, at, offset, [&](const copy::Chunk& c) {
+      issue.writes.add(window + c.shared, c.bytes);
+      if (c.inside) issue.reads.add(c.global, c.bytes);
+    });
+  else
+    copy::for_each_stored_chunk(map, at, offset, [&](const copy::Chunk& c) {
+      issue.reads.add(window + c.shared, c.bytes);
+      issue.writes.add(c.global, c.bytes);
+    });
   issue.barrier = tile.barrier;
   issue.map = map_address;
   issue.tile = tile.shared;
@@ -238,8 +223,10 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
     for (std::size_t k = 0; k < t.coordinates.size(); ++k)
       at.at[k] = static_cast<i32>(warp.source32(t.coordinates[k])[i]);
     for (std::size_t k = 0; k < t.offsets.size(); ++k) at.offsets[k] = static_cast<u16>(warp.source32(t.offsets[k])[i]);
-    check_coordinates(warp, map, at, load, i);
-    const u32 bytes = copy::tile_extent(map);
+    if (const auto refusal = load ? copy::refusal_of_load(map, at) : copy::refusal_of_store(map, at))
+      warp.fault(*refusal, i);
+    const u32 tile = static_cast<u32>(shared[i] & shared_offset_mask);
+    const u64 bytes = copy::tile_end(map, tile) - tile;
     const AccessKind kind = load ? AccessKind::write : AccessKind::read;
     if (!load) {
       resolve_one(warp, AddressSpace::shared, shared[i], bytes, 128, kind, i);

@@ -8,7 +8,7 @@
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/gather.hpp"
 #include "vgpu/isa/memory_operands.hpp"
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu::isa {

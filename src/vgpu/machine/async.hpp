@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "vgpu/machine/op.hpp"
-#include "vgpu/vgpu.hpp"
 
 namespace wm::vgpu {
 

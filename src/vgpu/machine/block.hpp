@@ -3,17 +3,17 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "vgpu/machine/async.hpp"
-#include "vgpu/machine/heap.hpp"
 #include "vgpu/machine/random.hpp"
 #include "vgpu/machine/warp.hpp"
 #include "vgpu/machine/warpgroup.hpp"
 #include "vgpu/memory/spaces.hpp"
-#include "vgpu/vgpu.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::vgpu {
 
@@ -95,11 +95,10 @@ class Tally;
 
 // One launch.
 struct Run {
-  Run(const Chip& on, Memory& with, Heap& and_heap, const Program& code, const Function& kernel)
-      : chip(on), memory(with), heap(and_heap), program(code), entry(kernel) {}
+  Run(const Chip& on, Memory& with, const Program& code, const Function& kernel)
+      : chip(on), memory(with), program(code), entry(kernel) {}
   const Chip& chip;
   Memory& memory;
-  Heap& heap;
   const Program& program;
   const Function& entry;
   LaunchShape shape;
@@ -113,6 +112,7 @@ struct Run {
   Tally* tally = nullptr;        // where instructions are counted
   std::atomic<u64> instructions{0}, clusters_done{0};
   std::atomic<bool> stop{false};
+  std::exception_ptr caller_error;  // what options.progress threw
   std::mutex print_mutex;
   std::string printed;
 

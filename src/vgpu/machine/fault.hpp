@@ -23,6 +23,8 @@ class Fault : public Error {
  public:
   Fault(const std::string& text, Flaw flaw, std::string what)
       : Error(ErrorCode::execution, text), finding(flaw), what_happened(std::move(what)) {}
+  // Of asynchronous work, which is told where it was issued when the fault passes the queue.
+  Fault(const std::string& what, Flaw flaw) : Fault(what, flaw, what) {}
 
   Flaw finding;
   std::string what_happened;  // without the place

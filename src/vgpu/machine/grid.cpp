@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "common/launch_rules.hpp"
 #include "vgpu/machine/progress.hpp"
 #include "warpmill/error.hpp"
 
@@ -20,10 +21,6 @@ namespace {
 constexpr u64 turn_instructions = u64{1} << 20;  // of a cluster, before others that wait get theirs
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::launch, why); }
-
-std::string text(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
-
-u64 product(const Dim3& d) { return u64{d.x} * d.y * d.z; }
 
 // The clusters of a grid, handed to host threads. A cluster that used up its turn, or spins, goes to the back: blocks
 // that wait for other resident blocks through global memory see them run, with one host thread as with many.
@@ -151,34 +148,16 @@ u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, c
 
 void check_shape(Run& run, const ProgramKernel& kernel) {
   LaunchShape& s = run.shape;
-  const ptx::Function& f = *run.entry.source;
-  if (kernel.required_cluster != Dim3{0, 0, 0}) {
-    if (s.cluster == Dim3{}) s.cluster = kernel.required_cluster;
-    if (s.cluster != kernel.required_cluster)
-      refuse(fmt::format("`{}` is compiled for clusters of {}, not {}", kernel.name, text(kernel.required_cluster),
-                         text(s.cluster)));
-  }
-  run.explicit_cluster = s.cluster != Dim3{} || f.explicit_cluster;
-  if (product(s.grid) == 0 || product(s.block) == 0 || product(s.cluster) == 0)
-    refuse(fmt::format("grid {}, block {} and cluster {} must have no zero", text(s.grid), text(s.block),
-                       text(s.cluster)));
-  if (s.grid.x > 0x7fffffff || s.grid.y > 65535 || s.grid.z > 65535)
-    refuse(fmt::format("the grid {} is larger than (2147483647,65535,65535)", text(s.grid)));
-  if (s.block.x > 1024 || s.block.y > 1024 || s.block.z > 64 || product(s.block) > 1024)
-    refuse(fmt::format("a block of {} is larger than 1024 threads, or than (1024,1024,64)", text(s.block)));
-  if (product(s.block) > kernel.max_threads)
-    refuse(fmt::format("a block of {} has {} threads; `{}` is compiled for at most {}", text(s.block), product(s.block),
-                       kernel.name, kernel.max_threads));
-  if (kernel.required_block != Dim3{0, 0, 0} && s.block != kernel.required_block)
-    refuse(fmt::format("`{}` is compiled for blocks of {}, not {}", kernel.name, text(kernel.required_block),
-                       text(s.block)));
-  const u64 blocks = product(s.cluster);
-  if (blocks > 1 && run.chip.arch.major < 9)
-    refuse(fmt::format("{} has no clusters; {} was asked for", run.chip.arch.name(), text(s.cluster)));
-  if (blocks > 16) refuse(fmt::format("a cluster of {} has more than 16 blocks", text(s.cluster)));
-  if (s.grid.x % s.cluster.x || s.grid.y % s.cluster.y || s.grid.z % s.cluster.z)
-    refuse(fmt::format("the grid {} is no whole number of clusters of {}", text(s.grid), text(s.cluster)));
-  run.cluster_blocks = static_cast<u32>(blocks);
+  const LaunchRules rules{.arch = run.chip.arch,
+                          .cluster_blocks = most_cluster_blocks(run.chip.arch),
+                          .block_threads = kernel.max_threads,
+                          .required_block = kernel.required_block,
+                          .required_cluster = kernel.required_cluster};
+  if (const auto refusal = launch_refusal(rules, s.grid, s.block, s.cluster))
+    refuse(fmt::format("launch of `{}` refused: {}", kernel.name, *refusal));
+  s.cluster = cluster_of(rules, s.cluster);
+  run.explicit_cluster = s.cluster != Dim3{} || run.entry.source->explicit_cluster;
+  run.cluster_blocks = static_cast<u32>(volume(s.cluster));
   run.clusters = {s.grid.x / s.cluster.x, s.grid.y / s.cluster.y, s.grid.z / s.cluster.z};
   const u64 shared = u64{run.entry.dynamic_shared} + s.shared_bytes;
   const u64 end = s.shared_bytes > 0 ? shared : run.entry.shared_end;
@@ -186,12 +165,12 @@ void check_shape(Run& run, const ProgramKernel& kernel) {
 }
 
 void run_grid(Run& run, RunReport& report) {
-  const u32 threads = static_cast<u32>(product(run.shape.block));
+  const u32 threads = static_cast<u32>(volume(run.shape.block));
   const u32 fit = blocks_per_multiprocessor(run.chip, threads, run.shared_bytes, run.entry);
   const u64 capacity = u64{fit} * static_cast<u64>(run.chip.multiprocessors);
   if (capacity < run.cluster_blocks)
     refuse(fmt::format("a cluster of {} blocks does not fit on a chip that holds {}", run.cluster_blocks, capacity));
-  const u64 clusters = product(run.clusters);
+  const u64 clusters = volume(run.clusters);
   std::optional<Progress> progress;
   if (run.options.progress) progress.emplace(run, clusters * run.cluster_blocks);
   Grid grid(run, clusters, capacity / run.cluster_blocks);

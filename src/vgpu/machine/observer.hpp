@@ -89,6 +89,8 @@ class Observer {
 
   // Device memory that nobody has written: when the run starts, and of the kernel's malloc.
   virtual void unwritten(const MemoryRange& range) = 0;
+  // The kernel has freed what its malloc gave; no other memory will have these addresses.
+  virtual void freed(const MemoryRange& range) = 0;
 };
 
 }  // namespace wm::vgpu

@@ -1,18 +1,9 @@
 // A decoded instruction: a handler, the rows it reads and writes, and what its modifiers say. Handlers live in isa/.
 #pragma once
 
-#include <cstdint>
+#include "vgpu/memory/integers.hpp"
 
 namespace wm::vgpu {
-
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using i8 = std::int8_t;
-using i16 = std::int16_t;
-using i32 = std::int32_t;
-using i64 = std::int64_t;
 
 inline constexpr u32 lanes_per_warp = 32;
 inline constexpr u32 all_lanes = ~0u;
@@ -40,6 +31,15 @@ struct Operand {
 struct Predicate {
   u32 row = 0;
   u32 flip = 0;
+};
+
+// What an address is relative to: nothing, a row, the block's shared memory, its dynamic part, the frame of the call.
+enum class AddressBase : u8 { absolute, row32, row64, shared, dynamic_shared, frame };
+
+struct Address {
+  AddressBase base = AddressBase::absolute;
+  Operand row;
+  i64 offset = 0;
 };
 
 // Rows that every frame has: what nobody reads is written to the first row of each bank (`_`), and predicate row 0

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <span>
 
 #include <fmt/format.h>
 
-#include "vgpu/isa/decoder.hpp"
 #include "vgpu/machine/source_lines.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
@@ -31,7 +31,7 @@ void for_each_symbol(const ptx::Operand& operand, Visit& visit) {
 }
 }  // namespace
 
-Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip)
+Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode)
     : module_(ptx::read(ptx, name)), memory_(memory), chip_(chip) {
   if (!chip.arch.runs_ptx(module_.target))
     throw Error(ErrorCode::unsupported,
@@ -51,7 +51,7 @@ Program::Program(std::string_view ptx, std::string_view name, Memory& memory, co
     relocate();
     std::vector<std::string> refused;
     for (Function& f : functions_)
-      if (!f.source->declaration) FunctionDecoder(*this, f).run(refused);
+      if (!f.source->declaration) decode(*this, f, refused);
     if (!refused.empty()) {
       std::string text;
       for (std::size_t i = 0; i < std::min(refused.size(), refusals_shown); ++i) text += (i ? "\n" : "") + refused[i];
@@ -113,7 +113,7 @@ void Program::place_shared() {
     bool operator==(const Needs&) const = default;
   };
   std::vector<Needs> needs(functions_.size());
-  std::vector<std::vector<u32>> calls(functions_.size());
+  std::vector<std::vector<u32>> callers(functions_.size());
   for (const Function& f : functions_) {
     Needs& mine = needs[f.index];
     const auto use = [&](const ptx::Variable& v, bool common) {
@@ -123,22 +123,24 @@ void Program::place_shared() {
     const auto visit = [&](const std::string& name) {
       if (const auto v = variable_index_.find(name); v != variable_index_.end())
         use(module_.variables[v->second], true);
-      if (const Function* callee = find(name)) calls[f.index].push_back(callee->index);
+      if (const Function* callee = find(name)) callers[callee->index].push_back(f.index);
     };
     for (const ptx::Instruction& in : f.source->instructions)
       for (const ptx::Operand& o : in.operands) for_each_symbol(o, visit);
     for (const ptx::Variable& v : f.source->variables) use(v, !f.entry);
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Function& f : functions_)
-      for (u32 callee : calls[f.index]) {
-        Needs all = needs[f.index];
-        all.common |= needs[callee].common;
-        all.alignment = std::max(all.alignment, needs[callee].alignment);
-        changed |= all != needs[f.index];
-        needs[f.index] = all;
-      }
+  // What a function needs, all that call it need.
+  std::vector<u32> changed(functions_.size());
+  std::iota(changed.begin(), changed.end(), 0u);
+  while (!changed.empty()) {
+    const Needs passed_on = needs[changed.back()];
+    const auto& to = callers[changed.back()];
+    changed.pop_back();
+    for (const u32 caller : to) {
+      const Needs before = needs[caller];
+      needs[caller] = {before.common || passed_on.common, std::max(before.alignment, passed_on.alignment)};
+      if (needs[caller] != before) changed.push_back(caller);
+    }
   }
   const auto place = [&](u32& end, const ptx::Variable& v) {
     const u32 offset = round_up(end, std::max(v.alignment, 1u));  // neither is above 2^24

@@ -9,12 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/machine/chip.hpp"
 #include "vgpu/machine/effect.hpp"
+#include "vgpu/machine/kernel.hpp"
 #include "vgpu/machine/op.hpp"
 #include "vgpu/machine/touched.hpp"
 #include "vgpu/memory/global.hpp"
 #include "vgpu/ptx/module.hpp"
-#include "vgpu/vgpu.hpp"
 
 namespace wm::vgpu {
 
@@ -58,9 +59,11 @@ struct Function {
 
 class Program {
  public:
+  // Turns the body of a function into ops; what it cannot is added to `refused`, one line each.
+  using Decode = void (*)(Program& program, Function& function, std::vector<std::string>& refused);
   // Decodes all of it. Throws unsupported with the first refusals, each by name and line; Error(compile) for text that
   // is no PTX.
-  Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip);
+  Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

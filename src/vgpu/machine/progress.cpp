@@ -24,7 +24,11 @@ void Progress::ask(u64 uncounted) {
                            .warp_instructions = run_.instructions.load(std::memory_order_relaxed) + uncounted,
                            .seconds = static_cast<double>(now - begin_) * 1e-3};
   next_ = now + interval.count();
-  if (run_.options.progress(so_far) == Answer::go_on) return;
+  try {
+    if (run_.options.progress(so_far) == Answer::go_on) return;
+  } catch (...) {
+    run_.caller_error = std::current_exception();
+  }
   throw Error(ErrorCode::stopped,
               fmt::format("`{}` was stopped by its caller after {} of {} blocks and {} warp instructions",
                           run_.entry.name, so_far.blocks_done, blocks_, so_far.warp_instructions));

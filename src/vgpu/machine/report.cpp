@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/mbarrier.hpp"
 
 namespace wm::vgpu {
 

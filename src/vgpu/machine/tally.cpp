@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "vgpu/isa/fidelity.hpp"
-
 namespace wm::vgpu {
 
 Tally::Tally(const Program& program) : program_(program) {
@@ -13,7 +11,7 @@ Tally::Tally(const Program& program) : program_(program) {
     counts_.push_back(std::make_unique<std::atomic<u64>[]>(function.source->instructions.size()));
 }
 
-std::vector<UsedInstruction> Tally::used(bool chip_sums) const {
+std::vector<UsedInstruction> Tally::used(const std::function<std::string(const ptx::Instruction&)>& bound) const {
   std::map<std::string, UsedInstruction> by_name;
   for (const Function& function : program_.functions())
     for (std::size_t i = 0; i < function.source->instructions.size(); ++i) {
@@ -21,7 +19,7 @@ std::vector<UsedInstruction> Tally::used(bool chip_sums) const {
       if (times == 0) continue;
       const ptx::Instruction& instruction = function.source->instructions[i];
       UsedInstruction& entry = by_name[instruction.full_name()];
-      if (entry.times == 0) entry = {instruction.full_name(), 0, bound_of(instruction, chip_sums)};
+      if (entry.times == 0) entry = {instruction.full_name(), 0, bound(instruction)};
       entry.times += times;
     }
   std::vector<UsedInstruction> all;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "vgpu/machine/program.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::vgpu {
 
@@ -19,7 +21,8 @@ class Tally {
     counts_[function.index][instruction].fetch_add(1, std::memory_order_relaxed);
   }
   // Instructions of the same name together, the most frequent first.
-  std::vector<UsedInstruction> used(bool chip_sums) const;
+  // `bound` says how far its results may lie from the chip's.
+  std::vector<UsedInstruction> used(const std::function<std::string(const ptx::Instruction&)>& bound) const;
 
  private:
   const Program& program_;

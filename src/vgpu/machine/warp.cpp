@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "vgpu/isa/mbarrier.hpp"
 #include "vgpu/machine/block.hpp"
+#include "vgpu/machine/mbarrier.hpp"
 #include "vgpu/machine/observer.hpp"
 #include "vgpu/machine/tally.hpp"
 #include "vgpu/memory/spaces.hpp"
@@ -148,6 +148,7 @@ u32 Warp::run(u32 budget) {
         const u32 active = mask & (predicates_[op.guard.row] ^ op.guard.flip);
         ++pc;
         ++instructions_;
+        if (tally != nullptr) tally->add(*frame_.function, at);
         if (active == 0) return Step::go;
         observer->executes(*this, op, active);
         const Step next = op.run(*this, op, active);

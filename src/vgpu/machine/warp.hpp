@@ -127,7 +127,8 @@ class Warp {
 
   // ---- for handlers: local memory ----
   std::byte* local(u32 lane) { return local_.get() + std::size_t{lane} * local_stride_; }
-  u32 local_stride() const { return local_stride_; }
+  // Behind the running frame's variables; its callers' lie before them.
+  u32 local_end() const { return frame_.local_base + frame_.function->frame_bytes; }
 
   // Ends the run with a message that says which instruction of which thread it was. `lane` may be lanes_per_warp: all.
   // `finding` is the judge's name for it.

@@ -1,10 +1,10 @@
 // Device memory: the table of allocations.
 #include "vgpu/memory/global.hpp"
 
-#include <algorithm>
+#include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
@@ -12,21 +12,39 @@
 namespace wm::vgpu {
 
 namespace {
-constexpr u64 granule = 512;              // alignment of an allocation, and the least gap after it
-constexpr std::size_t remembered = 4096;  // freed allocations that messages still know
+constexpr u64 granule = 512;                 // alignment of an allocation, and the least gap after it
+constexpr u64 heap_granule = 1024;           // the same of a kernel's malloc
+constexpr u64 heap_capacity = u64{8} << 20;  // the chip's default
+constexpr std::size_t remembered = 4096;     // freed allocations that messages still know
+
+u64 round_up(u64 value, u64 multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// From the beginning of a kernel's allocation to that of the next.
+u64 heap_span(u64 bytes) { return round_up(bytes + granule, heap_granule); }
+
+// What an allocation takes of the heap.
+u64 heap_share(u64 bytes) { return round_up(bytes, 16); }
 
 std::string describe(const Allocation& a) {
   const std::string what = a.name.empty() ? "an allocation" : fmt::format("`{}`", a.name);
   return fmt::format("{} of {} bytes at {:#x}", what, a.bytes, a.address);
 }
+
+// The last of a table at or below `address`; null where there is none.
+const Allocation* last_up_to(const std::map<u64, Allocation>& table, u64 address) {
+  const auto after = table.upper_bound(address);
+  return after == table.begin() ? nullptr : &std::prev(after)->second;
+}
 }  // namespace
 
 Memory::~Memory() {
-  for (const auto& a : live_) release(a);
-  for (const auto& a : dying_) release(a);
+  for (const auto& [address, a] : live_)
+    if (is_heap(address))
+      heap_.give(a.host, a.bytes);
+    else
+      give_host_bytes(a.host, a.bytes);
+  for (const Region& r : dying_) give_host_bytes(r.host, r.bytes);
 }
-
-void Memory::release(const Allocation& a) { munmap(a.host, a.bytes); }
 
 u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
   if (bytes == 0) return 0;
@@ -36,48 +54,83 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
                 fmt::format("{} bytes were asked of the virtual GPU; {} of its {} bytes are free", bytes,
                             capacity_ - used_, capacity_));
   if (next_ == 0) next_ = global_begin;
-  const u64 span = (bytes + 2 * granule - 1) / granule * granule;
-  if (span > global_end - next_) throw Error(ErrorCode::out_of_memory, "the virtual GPU's addresses are used up");
-  void* host = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (host == MAP_FAILED)
+  const u64 span = round_up(bytes + granule, granule);
+  if (span > heap_begin - next_) throw Error(ErrorCode::out_of_memory, "the virtual GPU's addresses are used up");
+  std::byte* host = take_host_bytes(bytes);
+  if (host == nullptr)
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("this machine has no {} bytes for memory of the virtual GPU", bytes));
   const u64 address = next_;
   next_ += span;
   used_ += bytes;
   const bool unwritten = name.empty();
-  live_.push_back({{address, bytes, static_cast<std::byte*>(host), read_only}, std::move(name), unwritten});
-  return address;
-}
-
-u64 Memory::allocate_heap(u64 bytes) {
-  const u64 address = allocate(bytes);
-  std::unique_lock lock(mutex_);
-  const_cast<Allocation*>(locate(address))->of_heap = true;
+  live_.emplace_hint(live_.end(), address, Allocation{{address, bytes, host, read_only}, std::move(name), unwritten});
   return address;
 }
 
 void Memory::free(u64 address) noexcept {
   std::unique_lock lock(mutex_);
-  auto* found = const_cast<Allocation*>(locate(address));
-  if (found == nullptr || found->address != address) return;
-  used_ -= found->bytes;
+  const auto found = live_.find(address);
+  if (found == live_.end() || is_heap(address)) return;
+  Allocation a = std::move(found->second);
+  live_.erase(found);
+  used_ -= a.bytes;
   if (uses_ > 0)
-    dying_.push_back(*found);
+    dying_.push_back(a);
   else
-    release(*found);
-  if (freed_.size() >= remembered) freed_.erase(freed_.begin(), freed_.begin() + remembered / 2);
-  found->host = nullptr;
-  freed_.insert(
-      std::upper_bound(freed_.begin(), freed_.end(), address, [](u64 a, const Allocation& f) { return a < f.address; }),
-      *found);
-  live_.erase(live_.begin() + (found - live_.data()));
+    give_host_bytes(a.host, a.bytes);
+  remember(std::move(a));
 }
 
-const Allocation* Memory::locate(u64 address) const {
-  auto after = std::upper_bound(live_.begin(), live_.end(), address,
-                                [](u64 a, const Allocation& allocation) { return a < allocation.address; });
-  return after == live_.begin() ? nullptr : &*std::prev(after);
+u64 Memory::allocate_heap(u64 bytes) {
+  std::unique_lock lock(mutex_);
+  if (bytes == 0 || bytes > heap_capacity || heap_share(bytes) > heap_capacity - heap_used_) return 0;
+  if (next_of_heap_ == 0) next_of_heap_ = heap_begin;
+  if (heap_span(bytes) > global_end - next_of_heap_) return 0;
+  std::byte* host = heap_.take(bytes);
+  if (host == nullptr) return 0;
+  const u64 address = next_of_heap_;
+  next_of_heap_ += heap_span(bytes);
+  heap_used_ += heap_share(bytes);
+  live_.emplace_hint(live_.end(), address, Allocation{{address, bytes, host}, {}, true});
+  return address;
+}
+
+u64 Memory::free_heap(u64 address) {
+  std::unique_lock lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end() || !is_heap(address)) return 0;
+  Allocation a = std::move(found->second);
+  live_.erase(found);
+  heap_used_ -= heap_share(a.bytes);
+  heap_.give(a.host, a.bytes);
+  const u64 bytes = a.bytes;
+  remember(std::move(a));
+  return bytes;
+}
+
+void Memory::remember(Allocation freed) {
+  freed.host = nullptr;
+  const u64 address = freed.address;
+  if (freed_order_.size() >= remembered) {
+    freed_.erase(freed_order_.front());
+    freed_order_.pop_front();
+  }
+  freed_order_.push_back(address);
+  freed_.emplace(address, std::move(freed));
+}
+
+const Allocation* Memory::locate(u64 address) const { return last_up_to(live_, address); }
+
+const Allocation* Memory::locate_freed(u64 address) const {
+  const Allocation* a = last_up_to(freed_, address);
+  return a != nullptr && a->holds(address, 1) ? a : nullptr;
+}
+
+bool Memory::was_of_heap(u64 address) const {
+  if (address < heap_begin || address >= next_of_heap_) return false;
+  const Allocation* below = locate(address);
+  return below == nullptr || !is_heap(below->address) || address - below->address >= heap_span(below->bytes);
 }
 
 Region Memory::find(u64 address) const {
@@ -97,10 +150,9 @@ std::string Memory::explain(u64 address, u64 bytes) const {
   std::shared_lock lock(mutex_);
   const std::string range = fmt::format("{} byte{} at {:#x}", bytes, bytes == 1 ? "" : "s", address);
   if (address == 0) return range + " is the null pointer";
-  const auto freed =
-      std::upper_bound(freed_.begin(), freed_.end(), address, [](u64 a, const Allocation& f) { return a < f.address; });
-  if (freed != freed_.begin() && address - std::prev(freed)->address < std::prev(freed)->bytes)
-    return fmt::format("{} lie in {} that has been freed", range, describe(*std::prev(freed)));
+  if (const Allocation* freed = locate_freed(address))
+    return fmt::format("{} lie in {} that has been freed", range, describe(*freed));
+  if (was_of_heap(address)) return range + " lie in memory that the kernel has freed";
   if (const Allocation* below = locate(address)) {
     const u64 offset = address - below->address;
     if (offset < below->bytes && bytes <= below->bytes - offset)
@@ -111,10 +163,9 @@ std::string Memory::explain(u64 address, u64 bytes) const {
     if (offset - below->bytes < below->bytes + 65536)
       return fmt::format("{} are {} bytes past the end of {}", range, offset - below->bytes, describe(*below));
   }
-  const auto above = std::upper_bound(live_.begin(), live_.end(), address,
-                                      [](u64 a, const Allocation& allocation) { return a < allocation.address; });
-  if (above != live_.end() && above->address - address <= above->bytes + 65536)
-    return fmt::format("{} are {} bytes before {}", range, above->address - address, describe(*above));
+  const auto above = live_.upper_bound(address);
+  if (above != live_.end() && above->first - address <= above->second.bytes + 65536)
+    return fmt::format("{} are {} bytes before {}", range, above->first - address, describe(above->second));
   return fmt::format("{} lie in no allocation ({} are live)", range, live_.size());
 }
 
@@ -126,37 +177,35 @@ Memory::Named Memory::named(u64 address) const {
 
 void Memory::name(u64 address, std::string name) {
   std::unique_lock lock(mutex_);
-  if (const Allocation* a = locate(address)) const_cast<Allocation*>(a)->name = std::move(name);
+  if (Allocation* a = locate(address)) a->name = std::move(name);
 }
 
 bool Memory::was_freed(u64 address) const {
   std::shared_lock lock(mutex_);
-  const auto freed =
-      std::upper_bound(freed_.begin(), freed_.end(), address, [](u64 a, const Allocation& f) { return a < f.address; });
-  return freed != freed_.begin() && address - std::prev(freed)->address < std::prev(freed)->bytes;
+  return locate_freed(address) != nullptr || was_of_heap(address);
 }
 
 std::vector<Region> Memory::unwritten() const {
   std::shared_lock lock(mutex_);
   std::vector<Region> regions;
-  for (const Allocation& a : live_)
+  for (const auto& [address, a] : live_)
     if (a.unwritten) regions.push_back(a);
   return regions;
 }
 
 void Memory::forget(u64 address) {
   std::unique_lock lock(mutex_);
-  if (const Allocation* a = locate(address)) const_cast<Allocation*>(a)->unwritten = true;
+  if (Allocation* a = locate(address)) a->unwritten = true;
 }
 
 void Memory::note_written(u64 address) {
   std::unique_lock lock(mutex_);
-  if (const Allocation* a = locate(address)) const_cast<Allocation*>(a)->unwritten = false;
+  if (Allocation* a = locate(address)) a->unwritten = false;
 }
 
 void Memory::note_all_written() {
   std::unique_lock lock(mutex_);
-  for (Allocation& a : live_) a.unwritten = false;
+  for (auto& [address, a] : live_) a.unwritten = false;
 }
 
 Memory::Use::Use(Memory& memory) : memory_(memory) {
@@ -167,8 +216,9 @@ Memory::Use::Use(Memory& memory) : memory_(memory) {
 Memory::Use::~Use() {
   std::unique_lock lock(memory_.mutex_);
   if (--memory_.uses_ > 0) return;
-  for (const auto& a : memory_.dying_) release(a);
+  for (const Region& r : memory_.dying_) give_host_bytes(r.host, r.bytes);
   memory_.dying_.clear();
+  memory_.heap_.clear();
 }
 
 }  // namespace wm::vgpu

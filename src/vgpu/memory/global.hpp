@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <mutex>
+#include <deque>
+#include <map>
 #include <shared_mutex>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/memory/host_bytes.hpp"
+#include "vgpu/memory/integers.hpp"
 
 namespace wm::vgpu {
 
@@ -20,7 +21,6 @@ struct Region {
   u64 bytes = 0;
   std::byte* host = nullptr;
   bool read_only = false;  // .const variables
-  bool of_heap = false;    // a kernel's malloc: it may be freed while the kernel runs
 
   bool holds(u64 first, u64 count) const { return first - address < bytes && count <= bytes - (first - address); }
 };
@@ -39,10 +39,14 @@ class Memory {
 
   // Zero-filled, aligned to 512 bytes. Throws out_of_memory.
   u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
-  u64 allocate_heap(u64 bytes);
   void free(u64 address) noexcept;
 
-  // The live allocation that holds `address`, or an empty region.
+  // malloc and free of kernels. What a kernel allocates outlives its launch, as on the chip; what it frees is reused at
+  // once, under another address. 0 where the heap is full.
+  u64 allocate_heap(u64 bytes);
+  u64 free_heap(u64 address);  // its bytes; 0 where allocate_heap did not give it
+
+  // The live allocation that holds `address`, or an empty region. One of the heap may be gone any moment.
   Region find(u64 address) const;
   // The host bytes of a range that must lie in one allocation; throws invalid_argument with `what` and the reason.
   std::byte* at(u64 address, u64 bytes, const char* what) const;
@@ -80,14 +84,19 @@ class Memory {
 
  private:
   const Allocation* locate(u64 address) const;  // the last allocation at or below `address`
-  static void release(const Allocation& allocation);
+  Allocation* locate(u64 address) { return const_cast<Allocation*>(std::as_const(*this).locate(address)); }
+  const Allocation* locate_freed(u64 address) const;  // the remembered one that holds `address`
+  bool was_of_heap(u64 address) const;                // freed so long ago that it is not remembered
+  void remember(Allocation freed);
 
   mutable std::shared_mutex mutex_;
-  std::vector<Allocation> live_;   // by address
-  std::vector<Allocation> freed_;  // by address, the most recent ones; for messages
-  std::vector<Allocation> dying_;  // freed while in use
-  u64 capacity_ = 0, used_ = 0;
-  u64 next_ = 0;
+  std::map<u64, Allocation> live_;   // by address
+  std::map<u64, Allocation> freed_;  // by address, the most recent ones; for messages
+  std::deque<u64> freed_order_;      // of freed_, the oldest first
+  std::vector<Region> dying_;        // freed while in use
+  HostPool heap_;
+  u64 capacity_ = 0, used_ = 0, heap_used_ = 0;
+  u64 next_ = 0, next_of_heap_ = 0;
   int uses_ = 0;
 };
 

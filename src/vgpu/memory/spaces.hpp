@@ -1,15 +1,17 @@
 // The state spaces, and where they lie in the generic address space.
 #pragma once
 
-#include "vgpu/machine/op.hpp"
+#include "vgpu/memory/integers.hpp"
 
 namespace wm::vgpu {
 
 enum class AddressSpace : u8 { generic, global, shared, shared_cluster, local, constant, param };
 
-// Device memory grows upwards from global_begin; the windows lie above all of it. A block's shared addresses carry its
-// rank in the cluster in bits 24 and up, so the shared window is 16 MB a block, block after block.
+// Device memory grows upwards from global_begin, what kernels allocate from heap_begin; the windows lie above all of
+// it. A block's shared addresses carry its rank in the cluster in bits 24 and up, so the shared window is 16 MB a
+// block, block after block.
 inline constexpr u64 global_begin = 0x0000'0100'0000'0000;
+inline constexpr u64 heap_begin = 0x0000'6000'0000'0000;
 inline constexpr u64 global_end = 0x0000'7000'0000'0000;
 inline constexpr u64 window_bytes = u64{1} << 32;
 inline constexpr u64 function_window = 0x0000'7b00'0000'0000;  // code addresses: 16 bytes a function
@@ -27,6 +29,7 @@ inline constexpr u32 most_parameter_bytes = 32764;
 
 inline bool in_window(u64 address, u64 window) { return address - window < window_bytes; }
 inline bool is_shared(u64 generic) { return in_window(generic, shared_window); }
+inline bool is_heap(u64 generic) { return generic >= heap_begin && generic < global_end; }
 inline bool is_global(u64 generic) { return generic >= global_begin && generic < global_end; }
 
 }  // namespace wm::vgpu

@@ -20,6 +20,12 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_follow(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '$'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
 
+// Marks of two characters: << >> <= >= == != && ||
+bool is_pair(char first, char second) {
+  if (second == '=') return first == '<' || first == '>' || first == '=' || first == '!';
+  return first == second && (first == '<' || first == '>' || first == '&' || first == '|');
+}
+
 std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -241,8 +247,7 @@ Token Lexer::next() {
     return token;
   } else if (std::string_view("{}[]()<>,;:@!|&^~+-*/%=?").find(c) != std::string_view::npos) {
     token.kind = TokenKind::mark;
-    for (std::string_view pair : {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||"})
-      if (text_.substr(position_).starts_with(pair)) end = position_ + 2;
+    if (end < text_.size() && is_pair(c, text_[end])) ++end;
   } else {
     fail(token, fmt::format("the character 0x{:02x} has no place in PTX", unsigned(std::uint8_t(c))));
   }

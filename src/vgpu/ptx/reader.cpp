@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/numbers.hpp"
 #include "vgpu/ptx/body.hpp"
 #include "vgpu/ptx/lexer.hpp"
 #include "vgpu/ptx/lines.hpp"
@@ -45,10 +46,10 @@ class ModuleReader {
     const Token at = lexer_.peek();  // "9.0" reads as a decimal number
     const std::size_t dot = at.text.find('.');
     const auto number = [&](std::string_view digits) {
-      if (at.kind != TokenKind::double_bits || digits.empty() || digits.size() > 2 ||
-          digits.find_first_not_of("0123456789") != std::string_view::npos)
+      const auto value = number_from<std::uint8_t>(digits);
+      if (at.kind != TokenKind::double_bits || digits.size() > 2 || !value)
         lexer_.fail_expected("a version such as 9.0");
-      return std::stoi(std::string(digits));
+      return int{*value};
     };
     module_.version_major = number(at.text.substr(0, dot));
     module_.version_minor = number(at.text.substr(dot + 1));

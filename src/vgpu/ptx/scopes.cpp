@@ -1,10 +1,11 @@
 // Declaring and finding the names of a function.
 #include "vgpu/ptx/scopes.hpp"
 
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "common/numbers.hpp"
 
 namespace wm::vgpu::ptx {
 
@@ -106,9 +107,8 @@ NamedThing* Scopes::find_in_families(Scope& scope, std::string_view name) {
     if (name[split] == '0' && split + 1 < name.size()) continue;  // %r007 is no member
     const auto family = scope.families.find(name.substr(0, split));
     if (family == scope.families.end()) continue;
-    std::uint32_t number = 0;
-    std::from_chars(name.data() + split, name.data() + name.size(), number);
-    if (number >= family->second.count) continue;
+    const auto number = number_from<std::uint32_t>(name.substr(split));
+    if (!number || *number >= family->second.count) continue;
     const std::uint32_t index = add_registers(name, family->second.type, family->second.width);
     const NamedThing thing{NamedThing::Kind::reg, index, family->second.width, {}};
     return &scope.names.emplace(name, thing).first->second;

@@ -1,7 +1,6 @@
 // The copy engine against a reference that follows the definition element by element.
 #include "vgpu/copy/tensor_copy.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tensor_map/random_copies.hpp"
+#include "vgpu/copy/definition.hpp"
 #include "warpmill/error.hpp"
 
 using namespace wm;
@@ -22,122 +22,9 @@ namespace {
 
 constexpr std::uint64_t base = 0x7000'0000'0000;
 
-// One element of a copy: where it is in the tile, and its address if it is inside the tensor.
-struct Element {
-  std::uint32_t tile;
-  std::optional<std::uint64_t> address;
-};
-
-// ---- the definition, written as the manual and an H200 tell it, and without a thought for speed
-
-struct Definition {
-  const Fields& map;
-  const Coordinates& coordinates;
-  bool whole_pieces = false;  // the innermost dimension ends at a multiple of 16 bytes: stores and reductions
-  bool interleaved = map.interleave != Interleave::none;
-  std::int64_t bytes = static_cast<std::int64_t>(bits_of(map.element) / 8);
-  // What one step along the innermost dimension passes: an element, or a pixel that is a slice of channels.
-  std::int64_t cell = !interleaved ? bytes : map.interleave == Interleave::b16 ? 16 : 32;
-
-  // From row to row of the tile, each of `cells`.
-  std::int64_t pitch(std::int64_t cells) const {
-    return interleaved ? cells * cell : std::max(cells * cell, static_cast<std::int64_t>(span_of(map.swizzle)));
-  }
-  // Elements along a dimension.
-  std::int64_t size(std::uint32_t dim) const {
-    const auto elements = static_cast<std::int64_t>(map.dims[dim]);
-    return dim == 0 && whole_pieces && !interleaved ? (elements * bytes + 15) / 16 * 16 / bytes : elements;
-  }
-
-  // Adds the elements of the cell at coordinates `at`, which lies at `tile`.
-  void add_cell(std::vector<Element>& elements, std::int64_t tile, const std::vector<std::int64_t>& at) const {
-    bool inside = true;
-    std::uint64_t address = map.address;
-    for (std::uint32_t i = 0; i < map.rank; ++i) {
-      inside = inside && at[i] >= 0 && at[i] < size(i);
-      address += static_cast<std::uint64_t>(at[i]) * (i == 0 ? static_cast<std::uint64_t>(cell) : map.strides[i - 1]);
-    }
-    for (std::int64_t part = 0; part < cell; part += bytes, tile += bytes)
-      elements.push_back({static_cast<std::uint32_t>(tile),
-                          inside ? std::optional(address + static_cast<std::uint64_t>(part)) : std::nullopt});
-  }
-
-  std::vector<Element> tiled() const {
-    std::vector<std::int64_t> counts, steps;
-    for (std::uint32_t i = 0; i < map.rank; ++i) {
-      steps.push_back(i == 0 && !interleaved ? 1 : map.element_strides[i]);
-      std::int64_t count = 0;
-      for (std::int64_t at = 0; at < map.box[i]; at += steps[i]) ++count;
-      counts.push_back(interleaved && i + 2 == map.rank ? 1 : count);  // one slice
-    }
-    std::int64_t total = 1;
-    for (std::int64_t count : counts) total *= count;
-    std::vector<Element> elements;
-    for (std::int64_t index = 0; index < total; ++index) {
-      std::vector<std::int64_t> at;
-      std::int64_t rest = index;
-      for (std::uint32_t i = 0; i < map.rank; ++i) {
-        at.push_back(coordinates.at[i] + rest % counts[i] * steps[i]);
-        rest /= counts[i];
-      }
-      add_cell(elements, index / counts[0] * pitch(counts[0]) + index % counts[0] * cell, at);
-    }
-    return elements;
-  }
-
-  std::vector<Element> im2col() const {
-    // All base pixels in the order of the walk, from the one the copy starts at and on.
-    std::vector<Element> elements;
-    const std::uint32_t spatial = map.rank - 2, first = interleaved ? 0 : 1;  // dimension of W
-    std::vector<std::int64_t> base(coordinates.at.begin(), coordinates.at.begin() + map.rank);
-    for (std::uint32_t p = 0; p < map.pixels; ++p) {
-      std::vector<std::int64_t> at = base;
-      for (std::uint32_t i = 0; i < spatial; ++i) at[first + i] += coordinates.offsets[i];
-      const std::uint32_t cells = interleaved ? 1 : map.channels;
-      for (std::uint32_t c = 0; c < cells; ++c) {
-        if (!interleaved) at[0] = base[0] + c;
-        add_cell(elements, p * pitch(cells) + c * cell, at);
-      }
-      bool carry = true;
-      for (std::uint32_t i = 0; i < spatial && carry; ++i) {
-        const std::uint32_t dim = first + i;
-        base[dim] += map.element_strides[dim];
-        carry = base[dim] > static_cast<std::int64_t>(map.dims[dim]) + map.upper[i] - 1;
-        if (carry) base[dim] = map.lower[i];
-      }
-      if (carry) base[map.rank - 1] += map.element_strides[map.rank - 1];
-    }
-    return elements;
-  }
-
-  std::vector<Element> elements() const { return map.mode == MapMode::tiled ? tiled() : im2col(); }
-};
-
-// The place of a byte by the manual's tables: the chunk's column exchanged according to the line it is in.
-std::uint32_t placed(Swizzle swizzle, std::uint32_t address) {
-  const std::uint32_t line = address / 128, column = address % 128;
-  switch (swizzle) {
-    case Swizzle::none: return address;
-    case Swizzle::b32: return line * 128 + ((column / 16) ^ (line % 2)) * 16 + column % 16;
-    case Swizzle::b64: return line * 128 + ((column / 16) ^ (line % 4)) * 16 + column % 16;
-    default: return line * 128 + ((column / 16) ^ (line % 8)) * 16 + column % 16;
-  }
-}
-
 class TensorCopy : public testing::TestWithParam<MapMode> {};
 INSTANTIATE_TEST_SUITE_P(Modes, TensorCopy, testing::Values(MapMode::tiled, MapMode::im2col),
                          [](const auto& mode) { return mode.param == MapMode::tiled ? "Tiled" : "Im2col"; });
-
-std::uint32_t as_tf32(std::uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, 4);
-  if (std::isnan(value)) return 0x7fffe000;
-  if (std::isinf(value)) return bits;
-  const float grid = std::ldexp(1.f, std::max(std::ilogb(value), -126) - 10);
-  const float rounded = value == 0 ? value : static_cast<float>(std::nearbyint(double{value} / grid) * grid);
-  std::memcpy(&bits, &rounded, 4);
-  return bits;
-}
 
 }  // namespace
 
@@ -155,21 +42,7 @@ TEST_P(TensorCopy, LoadsWhatTheDefinitionSays) {
     ASSERT_EQ(c.spec.tile_bytes(), tile_extent(c.map));
 
     std::vector<std::byte> shared(c.tile + tile_extent(c.map) + 128, std::byte{0xcd}), expected = shared;
-    for (const Element& element : elements) {
-      std::array<std::byte, 8> value{};
-      if (element.address) {
-        std::memcpy(value.data(), global.readable(*element.address, bytes), bytes);
-        if (c.map.element == MapElement::tf32 || c.map.element == MapElement::tf32_ftz) {
-          std::uint32_t bits;
-          std::memcpy(&bits, value.data(), 4);
-          bits = as_tf32(bits);
-          std::memcpy(value.data(), &bits, 4);
-        }
-      } else if (c.map.fill == OutOfBounds::nan) {
-        for (std::size_t i = 0; i < bytes; ++i) value[i] = i % 2 ? std::byte{0x7f} : std::byte{0xf7};
-      }
-      std::memcpy(&expected[placed(c.map.swizzle, c.tile + element.tile)], value.data(), bytes);
-    }
+    defined_load(c, global, expected);
     ASSERT_EQ(load(c.map, c.coordinates, global, {shared, 0}, c.tile), elements.size() * bytes);
     ASSERT_EQ(shared, expected) << "round " << round;
   }
@@ -182,15 +55,10 @@ TEST_P(TensorCopy, StoresWhatIsInsideInPiecesOf16Bytes) {
     SCOPED_TRACE(c.spec.describe());
     HostMemory global(base, memory_bytes(c.map));
     fill_randomly(random, global.bytes);
-    const auto elements = Definition{c.map, c.coordinates, true}.elements();
-    const std::size_t bytes = bits_of(c.map.element) / 8;
     std::vector<std::byte> shared(c.tile + tile_extent(c.map) + 128);
     fill_randomly(random, shared);
     HostMemory expected = global;
-    for (const Element& element : elements)
-      if (element.address)
-        std::memcpy(expected.writable(*element.address, bytes), &shared[placed(c.map.swizzle, c.tile + element.tile)],
-                    bytes);
+    defined_store(c, expected, shared);
     store(c.map, c.coordinates, global, {shared, 0}, c.tile);
     ASSERT_TRUE(global.bytes == expected.bytes) << "round " << round;
   }
@@ -205,38 +73,53 @@ TEST_P(TensorCopy, ReducesEachElementInsideOnce) {
     ++reduced;
     HostMemory global(base, memory_bytes(c.map));
     fill_randomly(random, global.bytes);
-    const auto elements = Definition{c.map, c.coordinates, true}.elements();
-    const std::size_t bytes = bits_of(c.map.element) / 8;
     std::vector<std::byte> shared(c.tile + tile_extent(c.map) + 128);
     fill_randomly(random, shared);
     HostMemory expected = global;
-    for (const Element& element : elements)
-      if (element.address)
-        for (std::size_t i = 0; i < bytes; ++i)
-          *expected.writable(*element.address + i, 1) ^= shared[placed(c.map.swizzle, c.tile + element.tile) + i];
+    defined_reduction(c, expected, shared, [](std::byte* to, const std::byte* from, std::size_t bytes) {
+      for (std::size_t i = 0; i < bytes; ++i) to[i] ^= from[i];
+    });
     reduce(c.map, c.coordinates, Reduction::bit_xor, global, {shared, 0}, c.tile);
     ASSERT_TRUE(global.bytes == expected.bytes) << c.spec.describe() << "round " << round;
   }
   EXPECT_GT(reduced, 100);
 }
 
-TEST_P(TensorCopy, ChunksCoverTheTileOnceAndNameTheSameBytes) {
+// Chunks of a copy by byte of shared memory, each with its address in global memory.
+using Bytes = std::map<std::uint32_t, std::optional<std::uint64_t>>;
+
+auto into(Bytes& bytes) {
+  return [&bytes](const Chunk& chunk) {
+    EXPECT_LE(chunk.bytes, 16u);
+    for (std::uint32_t i = 0; i < chunk.bytes; ++i) {
+      const auto address = chunk.inside ? std::optional(chunk.global + i) : std::nullopt;
+      EXPECT_TRUE(bytes.emplace(chunk.shared + i, address).second) << "twice";
+    }
+  };
+}
+
+Bytes defined_bytes(const RandomCopy& c, bool stored) {
+  const std::uint32_t bytes = static_cast<std::uint32_t>(bits_of(c.map.element) / 8);
+  Bytes defined;
+  for (const Element& element : Definition{c.map, c.coordinates, stored}.elements())
+    for (std::uint32_t i = 0; i < bytes; ++i)
+      if (element.address || !stored)
+        defined[placed(c.map.swizzle, c.tile + element.tile) + i] =
+            element.address ? std::optional(*element.address + i) : std::nullopt;
+  return defined;
+}
+
+TEST_P(TensorCopy, ChunksAreTheBytesThatAreMovedEachOnce) {
   Random random(3);
   for (int round = 0; round < 300; ++round) {
     const RandomCopy c = random_copy(random, random_map(random, GetParam(), Size::small), base);
-    const std::uint32_t bytes = static_cast<std::uint32_t>(bits_of(c.map.element) / 8);
-    std::map<std::uint32_t, std::optional<std::uint64_t>> expected, seen;  // by byte of shared memory
-    for (const Element& element : Definition{c.map, c.coordinates}.elements())
-      for (std::uint32_t i = 0; i < bytes; ++i)
-        expected[placed(c.map.swizzle, c.tile + element.tile) + i] =
-            element.address ? std::optional(*element.address + i) : std::nullopt;
-    for_each_chunk(c.map, c.coordinates, c.tile, [&](const Chunk& chunk) {
-      ASSERT_LE(chunk.bytes, 16u);
-      for (std::uint32_t i = 0; i < chunk.bytes; ++i)
-        ASSERT_TRUE(
-            seen.emplace(chunk.shared + i, chunk.inside ? std::optional(chunk.global + i) : std::nullopt).second);
-    });
-    ASSERT_EQ(seen, expected) << c.spec.describe() << "round " << round;
+    SCOPED_TRACE(c.spec.describe());
+    Bytes loaded, stored;
+    for_each_loaded_chunk(c.map, c.coordinates, c.tile, into(loaded));
+    ASSERT_EQ(loaded, defined_bytes(c, false)) << "round " << round;
+    ASSERT_EQ(tile_end(c.map, c.tile), loaded.rbegin()->first + 1) << "round " << round;
+    for_each_stored_chunk(c.map, c.coordinates, c.tile, into(stored));
+    ASSERT_EQ(stored, defined_bytes(c, true)) << "round " << round;
   }
 }
 

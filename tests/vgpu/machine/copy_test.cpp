@@ -226,5 +226,50 @@ TEST(Copy, WrongCopiesAreSaidWithTheirInstruction) {
   EXPECT_TRUE(contains(no_map, "`cp.async.bulk.tensor.1d")) << no_map;
 }
 
+// 13 elements of bf16: the store writes all of the second piece of 16 bytes, and the judge knows it.
+TEST(Copy, AWriteToTheRestOfAStoresLastPieceIsARace) {
+  Gpu gpu;
+  gpu.load(module_text(R"(
+.visible .entry test(.param .align 64 .b8 map[128], .param .u64 beside)
+{
+  .shared .align 128 .b8 tile[128];
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, tile;
+  mad.lo.u32 %r3, %r1, 4, %r2;
+  setp.lt.u32 %p1, %r1, 32;
+  @%p1 st.shared.u32 [%r3], %r1;
+  fence.proxy.async;
+  bar.sync 0;
+  setp.eq.u32 %p1, %r1, 32;
+  ld.param.u64 %rd1, [beside];
+  @%p1 st.global.u32 [%rd1], %r1;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 ret;
+  mov.b64 %rd2, map;
+  cvta.param.u64 %rd3, %rd2;
+  cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd3, {0}], [%r2];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ret;
+}
+)"));
+  const auto out = gpu.upload(std::vector<std::uint32_t>(16));
+  const TensorMap map =
+      tensor_map::encode_virtual({.element = MapElement::bf16, .address = out, .dims = {13}, .box = {64}});
+  gpu.options.check = true;
+  const auto clean = [&](std::uint64_t beside) {
+    Parameters p;
+    p.add(map, 64).add(beside);
+    gpu.run("test", {{1}, {64}, {}, 0}, p);
+    return gpu.report.check->clean();
+  };
+  EXPECT_FALSE(clean(out + 24)) << "an element";
+  EXPECT_FALSE(clean(out + 28)) << "what rounding up adds";
+  EXPECT_TRUE(clean(out + 32));
+}
+
 }  // namespace
 }  // namespace wm::vgpu::testing

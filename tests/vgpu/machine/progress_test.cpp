@@ -103,7 +103,10 @@ TEST(Progress, AnErrorOfTheCallerComesBackToIt) {
   gpu.load(kernel_text(last_block_spins));
   gpu.options.progress = [](const RunProgress&) -> Answer { throw std::logic_error("of the caller"); };
   const auto out = gpu.upload(std::vector<std::uint64_t>(64));
-  EXPECT_THROW(gpu.run("test", {{2}, {32}, {}, 0}, parameters(out, out)), std::logic_error);
+  for (const bool check : {false, true}) {
+    gpu.options.check = check;
+    EXPECT_THROW(gpu.run("test", {{2}, {32}, {}, 0}, parameters(out, out)), std::logic_error);
+  }
 }
 
 TEST(Progress, ADeviceWorksAfterALaunchWasStopped) {

@@ -173,18 +173,21 @@ TEST(Schedule, WhatCannotFitIsRefusedInWords) {
   EXPECT_EQ(refusal("plain", {{1}, {32}, {}, 232448}), "");
   EXPECT_TRUE(contains(refusal("plain", {{1}, {32}, {}, 232449}),
                        "a block asks for 232449 bytes of shared memory; sm_90a has 232448 a block"));
-  EXPECT_TRUE(contains(refusal("plain", {{1}, {1025}, {}, 0}), "larger than 1024 threads"));
-  EXPECT_TRUE(contains(refusal("plain", {{0}, {32}, {}, 0}), "must have no zero"));
-  EXPECT_TRUE(contains(refusal("plain", {{1, 65536}, {32}, {}, 0}), "is larger than (2147483647,65535,65535)"));
-  EXPECT_TRUE(contains(refusal("plain", {{3}, {32}, {2}, 0}), "is no whole number of clusters of (2,1,1)"));
-  EXPECT_TRUE(contains(refusal("plain", {{17}, {32}, {17}, 0}), "has more than 16 blocks"));
+  EXPECT_TRUE(contains(refusal("plain", {{1}, {1025}, {}, 0}), "the block 1025x1x1 is more than 1024x1024x64"));
+  EXPECT_TRUE(contains(refusal("plain", {{0}, {32}, {}, 0}), "the grid 0x1x1 has a size of 0"));
+  EXPECT_TRUE(
+      contains(refusal("plain", {{1, 65536}, {32}, {}, 0}), "the grid 1x65536x1 is more than 2147483647x65535x65535"));
+  EXPECT_TRUE(contains(refusal("plain", {{3}, {32}, {2}, 0}), "the cluster 2x1x1 does not divide the grid 3x1x1"));
+  EXPECT_TRUE(
+      contains(refusal("plain", {{8, 4}, {32}, {8, 4}, 0}), "the cluster 8x4x1 has 32 blocks, and sm_90a allows 16"));
   EXPECT_TRUE(contains(refusal("plain", {{4}, {1024}, {4}, 200'000}),
                        "a cluster of 4 blocks does not fit on a chip that holds 2"));
-  EXPECT_TRUE(contains(refusal("bounded", {{1}, {129}, {}, 0}), "`bounded` is compiled for at most 128"));
-  EXPECT_TRUE(
-      contains(refusal("exact", {{1}, {64}, {}, 0}), "`exact` is compiled for blocks of (64,2,1), not (64,1,1)"));
+  EXPECT_TRUE(contains(refusal("bounded", {{1}, {129}, {}, 0}),
+                       "launch of `bounded` refused: the block 129x1x1 has 129 threads, and this kernel allows 128"));
+  EXPECT_TRUE(contains(refusal("exact", {{1}, {64}, {}, 0}),
+                       "the block is 64x1x1, and the kernel was compiled for exactly 64x2x1"));
   EXPECT_TRUE(contains(refusal("clustered", {{4}, {32}, {4}, 0}),
-                       "`clustered` is compiled for clusters of (2,1,1), not (4,1,1)"));
+                       "the cluster is 4x1x1, and the kernel was compiled for exactly 2x1x1"));
   EXPECT_EQ(refusal("clustered", {{4}, {32}, {}, 0}), "");  // its own cluster where none is asked for
   EXPECT_TRUE(contains(refusal("heavy", {{1}, {512}, {}, 0}), "255 registers a thread does not fit"))
       << refusal("heavy", {{1}, {512}, {}, 0});

@@ -63,6 +63,7 @@ class Gpu {
     program_ = machine_.load(ptx, name);
     return program_;
   }
+  const std::shared_ptr<Program>& program() const { return program_; }
   const ProgramKernel& kernel(std::string_view name) const {
     for (const ProgramKernel* k : Machine::kernels(*program_))
       if (k->name == name) return *k;

@@ -1,5 +1,5 @@
 // From the addresses of a warp's lanes to host bytes.
-#include "vgpu/memory/access.hpp"
+#include "vgpu/machine/access.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -68,10 +68,10 @@ std::byte* shared_bytes(const Warp& warp, AddressSpace space, u64 address, u64 b
 }
 
 std::byte* local_bytes(Warp& warp, u64 address, u64 bytes, AccessKind kind, u32 lane) {
-  if (address > warp.local_stride() || bytes > warp.local_stride() - address)
+  if (address > warp.local_end() || bytes > warp.local_end() - address)
     fail(warp, AddressSpace::local, kind,
          fmt::format("{} bytes at {:#x} lie outside the thread's local memory of {} bytes", bytes, address,
-                     warp.local_stride()),
+                     warp.local_end()),
          lane);
   return warp.local(lane) + address;
 }
@@ -89,7 +89,7 @@ std::byte* param_bytes(Warp& warp, u64 address, u64 bytes, AccessKind kind, u32 
 }
 
 std::byte* global_bytes(Warp& warp, AddressSpace space, u64 address, u64 bytes, AccessKind kind, u32 lane) {
-  if (!warp.recent.holds(address, bytes) || warp.recent.of_heap) {
+  if (!warp.recent.holds(address, bytes) || is_heap(address)) {
     warp.recent = warp.launch().memory.find(address);
     if (!warp.recent.holds(address, bytes))
       fail(warp, space, kind, warp.launch().memory.explain(address, bytes), lane,
@@ -200,7 +200,7 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
     };
     if (space == AddressSpace::global || space == AddressSpace::generic) {
       const bool writable = kind == AccessKind::read || !warp.recent.read_only;
-      if (warp.recent.holds(low, span) && writable && !warp.recent.of_heap) {
+      if (warp.recent.holds(low, span) && writable && !is_heap(low)) {
         host = warp.recent.host;
         origin = warp.recent.address;
       } else if (space == AddressSpace::generic && in_window(low, shared_window)) {

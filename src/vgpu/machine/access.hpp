@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 
-#include "vgpu/isa/decoder.hpp"
 #include "vgpu/machine/block.hpp"
 #include "vgpu/machine/observer.hpp"
 #include "vgpu/machine/warp.hpp"
+#include "vgpu/memory/spaces.hpp"
 
 namespace wm::vgpu {
 

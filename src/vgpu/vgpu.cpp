@@ -1,4 +1,6 @@
 // The machine as the runtime sees it.
+#include "vgpu/vgpu.hpp"
+
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -6,39 +8,19 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
+#include "vgpu/isa/decoder.hpp"
+#include "vgpu/isa/fidelity.hpp"
 #include "vgpu/machine/fault.hpp"
 #include "vgpu/machine/grid.hpp"
 #include "vgpu/machine/tally.hpp"
-#include "vgpu/vgpu.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::vgpu {
 
-Chip Chip::of(const Architecture& arch) {
-  Chip chip;
-  chip.arch = arch;
-  if (arch.number() == 80) {  // A100
-    chip.multiprocessors = 108;
-    chip.memory_bytes = u64{80} << 30;
-    chip.shared_bytes_per_block = 163 * 1024;
-    chip.shared_bytes_per_multiprocessor = 164 * 1024;
-  } else if (arch.number() == 90) {  // H200
-    chip.multiprocessors = 132;
-    chip.memory_bytes = u64{141} << 30;
-    chip.shared_bytes_per_block = 227 * 1024;
-    chip.shared_bytes_per_multiprocessor = 228 * 1024;
-  } else {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("there is no virtual {}: sm_80 and sm_90a are imitated", arch.name()));
-  }
-  return chip;
-}
-
 struct Machine::State {
-  explicit State(const Chip& c) : chip(c), memory(c.memory_bytes), heap(memory) {}
+  explicit State(const Chip& c) : chip(c), memory(c.memory_bytes) {}
   Chip chip;
   Memory memory;
-  Heap heap;
 };
 
 Machine::Machine(const Chip& chip) : state_(std::make_unique<State>(chip)) {}
@@ -73,7 +55,7 @@ void Machine::name(std::uint64_t address, std::string name) { state_->memory.nam
 void Machine::forget(std::uint64_t address) { state_->memory.forget(address); }
 
 std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name) {
-  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip);
+  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip, &decode);
 }
 
 std::pair<std::uint64_t, std::uint64_t> Machine::variable(const Program& program, std::string_view name) {
@@ -87,30 +69,31 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
 }
 
 namespace {
-// Under the judge's eyes: whatever ends a run that has begun is one more finding, and those before it are kept, also
-// when the caller stops it.
+constexpr int most_host_threads = 1024;
+
+// Under the judge's eyes: whatever ends a run that has begun is one more finding, except its caller's wish, and those
+// before it are kept.
 void run_judged(Run& run, RunReport& report) {
   run.options.deterministic = true;
   check::Judge judge(run);
   for (const Region& region : run.memory.unwritten()) judge.unwritten({region.address, region.bytes});
   run.observer = &judge;
-  std::exception_ptr other;
+  std::exception_ptr refusal;
   try {
     run_grid(run, report);
   } catch (const Fault& fault) {
     judge.faulted(fault);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::launch) throw;
-    if (error.code() == ErrorCode::stopped)
-      other = std::current_exception();
+    if (error.code() == ErrorCode::launch || error.code() == ErrorCode::stopped)
+      refusal = std::current_exception();
     else
-      judge.faulted(Fault(error.what(), fault::other, error.what()));
+      judge.faulted(Fault(error.what(), fault::other));
   } catch (const std::exception& error) {
-    judge.faulted(Fault(error.what(), fault::other, error.what()));
+    judge.faulted(Fault(error.what(), fault::other));
   }
   run.observer = nullptr;
   report.check = judge.take_report();
-  if (other) std::rethrow_exception(other);
+  if (refusal) std::rethrow_exception(refusal);
 }
 }  // namespace
 
@@ -120,8 +103,12 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   if (parameters.size() != kernel.parameter_bytes)
     throw Error(ErrorCode::launch, fmt::format("`{}` takes {} bytes of parameters and was given {}", kernel.name,
                                                kernel.parameter_bytes, parameters.size()));
+  if (options.host_threads < 0 || options.host_threads > most_host_threads)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a run on {} host threads was asked for: give 1 to {}, or 0 for one on each core",
+                            options.host_threads, most_host_threads));
   const Memory::Use use(state_->memory);
-  Run run(state_->chip, state_->memory, state_->heap, program, program.entry_of(kernel));
+  Run run(state_->chip, state_->memory, program, program.entry_of(kernel));
   run.shape = shape;
   run.options = options;
   run.parameters.assign(parameters.begin(), parameters.end());
@@ -129,7 +116,9 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   std::optional<Tally> tally;
   if (options.count_instructions) run.tally = &tally.emplace(program);
   const auto count = [&] {
-    if (tally) report.used = tally->used(options.chip_sums);
+    if (tally)
+      report.used =
+          tally->used([&](const ptx::Instruction& instruction) { return bound_of(instruction, options.chip_sums); });
   };
   try {
     if (options.check)
@@ -138,6 +127,7 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
       run_grid(run, report);
   } catch (...) {
     count();
+    if (run.caller_error) std::rethrow_exception(run.caller_error);
     throw;
   }
   state_->memory.note_all_written();

@@ -1,0 +1,31 @@
+// What the imitated chips have.
+#include "vgpu/machine/chip.hpp"
+
+#include <fmt/format.h>
+
+#include "vgpu/memory/integers.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu {
+
+Chip Chip::of(const Architecture& arch) {
+  Chip chip;
+  chip.arch = arch;
+  if (arch.number() == 80) {  // A100
+    chip.multiprocessors = 108;
+    chip.memory_bytes = u64{80} << 30;
+    chip.shared_bytes_per_block = 163 * 1024;
+    chip.shared_bytes_per_multiprocessor = 164 * 1024;
+  } else if (arch.number() == 90) {  // H200
+    chip.multiprocessors = 132;
+    chip.memory_bytes = u64{141} << 30;
+    chip.shared_bytes_per_block = 227 * 1024;
+    chip.shared_bytes_per_multiprocessor = 228 * 1024;
+  } else {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("there is no virtual {}: sm_80 and sm_90a are imitated", arch.name()));
+  }
+  return chip;
+}
+
+}  // namespace wm::vgpu
