@@ -189,7 +189,7 @@ TEST(Judge, PrintsTheCauseAndFoldsWhatFollowsFromIt) {
   const CheckReport count = joined("ring_wrong_release_count");
   ASSERT_EQ(count.findings.size(), 1u) << text_of(count);
   EXPECT_EQ(count.findings[0].message,
-            "the mbarrier `empty[0]` expects 1 arrival in a phase, and at least 2 threads of 2 warps arrive");
+            "the mbarrier `tiles.empty[0]` expects 1 arrival in a phase, and at least 2 threads of 2 warps arrive");
   EXPECT_EQ(count.findings[0].places.at(1).what, "initialises it with 1");
   EXPECT_EQ(count.findings[0].places.at(2).role, "use");
 }

@@ -3,13 +3,13 @@
 
 extern "C" __global__ void kernel(const u32* x, u32* y) {
   __shared__ RingShared shared;
-  Ring<stages, TmaCourier<words * sizeof(u32)>, 1> ring(shared.barriers);
+  Ring<"tiles", stages, TmaCourier<words * sizeof(u32)>, Readers{1, 32}> ring(shared.barriers);
   make_ready(ring);
   if (threadIdx.x == 0) {
-    WM_NAME_ROLE("load");
+    name_role<"load">();
     load_all(ring, shared, x);
   } else if (threadIdx.x >= 32) {
-    WM_NAME_ROLE("use");
+    name_role<"use">();
     const u32 lane = threadIdx.x % 32;
     for (u32 step = 0; step < steps; ++step) {
       const u32 stage = step % stages;

@@ -9,19 +9,19 @@ constexpr u32 releases = 2;
 
 extern "C" __global__ void kernel(const u32* x, u32* y) {
   __shared__ RingShared shared;
-  Ring<stages, TmaCourier<words * sizeof(u32)>, releases> ring(shared.barriers);
+  Ring<"tiles", stages, TmaCourier<words * sizeof(u32)>, Readers{releases, 32}> ring(shared.barriers);
   make_ready(ring);
   if (threadIdx.x == 0) {
-    WM_NAME_ROLE("load");
+    name_role<"load">();
     load_all(ring, shared, x);
   } else if (threadIdx.x >= 32) {
-    WM_NAME_ROLE("use");
+    name_role<"use">();
     const u32 lane = threadIdx.x % 32;
     for (u32 step = 0; step < steps; ++step) {
       const Stage stage = ring.wait();  // expect: first
       for (u32 i = lane; i < words; i += 32) y[step * words + i] = shared.tile[stage.index][i];
       __syncwarp();
-      if (lane == 0) ring.release(stage);
+      ring.release(stage);
     }
   }
 }

@@ -3,13 +3,13 @@
 
 extern "C" __global__ void kernel(u32* y) {
   extern __shared__ u32 space[];
-  WM_NAME_SHARED("tile", space, 64, 2);
-  WM_NAME_SHARED("full", space + 32, 8, 2);
-  WM_NAME_SHARED("full", space + 36, 8, 2);
-  WM_NAME_SHARED("whole", space + 40, 128, 1);
-  WM_NAME_SHARED("part", space + 48, 16, 1);
-  WM_NAME_SHARED("old", space + 72, 64, 1);
-  WM_NAME_SHARED("fresh", space + 72, 128, 1);
+  name_shared<"tile", 64, 2>(space);
+  name_shared<"full", 8, 2>(space + 32);
+  name_shared<"full", 8, 2>(space + 36);
+  name_shared<"whole", 128, 1>(space + 40);
+  name_shared<"part", 16, 1>(space + 48);
+  name_shared<"old", 64, 1>(space + 72);
+  name_shared<"fresh", 128, 1>(space + 72);
 #ifdef REPAIRED
   for (u32 i = 0; i < 128; ++i) space[i] = 0;
 #endif
