@@ -19,7 +19,7 @@ struct FindingKind {
   const char* meaning;  // in one line
   const char* help;     // what to do; a finding may know better
 };
-std::vector<FindingKind> finding_kinds();
+WARPMILL_API std::vector<FindingKind> finding_kinds();
 
 // An instruction that a finding is about, and who executed it.
 struct FindingPlace {

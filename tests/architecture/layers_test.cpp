@@ -21,25 +21,19 @@ namespace fs = std::filesystem;
 const std::vector<std::vector<std::string>> layers = {
     {"kernels/warpmill"},  // device code, and the types that host and device share
     {"include/warpmill"},  // what callers see
-    {"src/common"},
-    {"src/tensor_map"},
-    {"src/vgpu/memory"},
-    {"src/vgpu/ptx", "src/vgpu/copy"},
-    {"src/vgpu/machine"},
-    {"src/vgpu/isa/numeric"},
-    {"src/vgpu/isa"},
-    {"src/vgpu/check"},
+    {"src/common"},       {"src/tensor_map"},
+    {"src/vgpu/memory"},  {"src/vgpu/ptx", "src/vgpu/copy"},
+    {"src/vgpu/machine"}, {"src/vgpu/isa/numeric"},
+    {"src/vgpu/isa"},     {"src/vgpu/check"},
     {"src/vgpu"},  // the virtual GPU as the runtime sees it
-    {"src/runtime"},
-    {"src/jit"},
-    {"src/plan"},
-    {"src/ops"},
-    {"bench/gemm", "cli/case"},
+    {"src/runtime"},      {"src/jit", "src/trace"},
+    {"src/plan"},         {"src/ops"},
+    {"support"},          {"bench/gemm", "bench/attention"},
     {"cli", "bench"},
 };
 
 // Where quoted includes are looked for, as the targets have it.
-constexpr std::array search = {"src", "include", "kernels", "cli", "bench"};
+constexpr std::array search = {"src", "include", "kernels", "support", "cli", "bench"};
 
 struct Layer {
   std::size_t row = 0;
@@ -105,7 +99,7 @@ std::string violation(const fs::path& root, const std::string& from, const Inclu
 
 std::vector<std::string> source_files(const fs::path& root) {
   std::vector<std::string> files;
-  for (const char* top : {"kernels", "include", "src", "cli", "bench"})
+  for (const char* top : {"kernels", "include", "src", "support", "cli", "bench"})
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       const std::string end = entry.path().extension();
       if (end == ".cpp" || end == ".hpp" || end == ".h" || end == ".cuh" || end == ".inc")
