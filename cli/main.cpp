@@ -1,5 +1,4 @@
 // The program `warpmill`: its commands and their options.
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "case/document.hpp"
 #include "commands/commands.hpp"
+#include "common/numbers.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "warpmill/error.hpp"
@@ -32,12 +32,10 @@ template <class T>
 CLI::Validator whole_number(T least, T most) {
   return CLI::Validator(
       [least, most](std::string& text) {
-        T value{};
-        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool read = status == std::errc() && end == text.data() + text.size();
-        if (!read || value < least || value > most)
+        const auto value = wm::number_from<T>(text);
+        if (!value || *value < least || *value > most)
           return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
-        text = std::to_string(value);
+        text = std::to_string(*value);
         return std::string();
       },
       "");
@@ -90,15 +88,76 @@ void add_product(CLI::App& app, Command& command) {
   app.add_option("--a-major", command.a_major, "along which dimension A is contiguous: k or mn")->capture_default_str();
   app.add_option("--b-major", command.b_major, "the same of B")->capture_default_str();
   add_count<std::int64_t>(app, "--batch", command.batch, "so many products of this shape", 1, 0x7fffffff);
-  app.add_flag("--json", command.json, "print as JSON");
 }
+
+// What an attention is: all its commands have these.
+void add_attention(CLI::App& app, AttentionOptions& attention) {
+  app.add_option("--dtype", attention.dtype, "bf16 or f16")->capture_default_str();
+  app.add_option("--kv-heads", attention.kv_heads, "heads of K and V; without it as many as of Q")
+      ->transform(whole_number<std::int64_t>(1, 1 << 20));
+  app.add_option("--kv-length", attention.kv_length, "keys; without it as many as queries")
+      ->transform(whole_number<std::int64_t>(0, 0x7fffffff));
+  app.add_option("--value-dim", attention.value_dim, "of V and the output; without it the head dim")
+      ->transform(whole_number(64, 256));
+  app.add_flag("--causal", attention.causal, "a query sees no key to the right of its own");
+  app.add_option("--window", attention.window,
+                 "LEFT or LEFT,RIGHT: so many keys beside a query's own; RIGHT is 0 where it is not given");
+  app.add_option("--align", attention.align, "which key is a query's own: counted from the ends or the beginnings")
+      ->capture_default_str();
+  app.add_option("--softcap", attention.softcap, "scores become softcap * tanh(score / softcap)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--scale", attention.scale, "of scores; without it 1 / sqrt(head dim)");
+  app.add_option("--layout", attention.layout, "in memory: heads-first, positions-first or packed (one QKV)")
+      ->capture_default_str();
+  app.add_option("--lengths", attention.lengths,
+                 "sequences one behind the other, in the place of batch and length: 100,2000 or 100/300,2000 "
+                 "(queries/keys)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("!--no-lse", attention.lse, "without the logarithms of the sums");
+}
+void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
+  app.add_option("shape", attention.shape, "BATCHxHEADSxLENGTHxDIM, for example 4x16x4096x128")->required();
+  add_attention(app, attention);
+}
+
+constexpr const char* attention_plan_help =
+    "a plan by hand: queries of a tile by keys of a step, stages, strips of the output, as in '128x176 s2 o1', and "
+    "noturns after them or not";
 
 constexpr const char* plan_help =
     "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1' (c1x1x2: two blocks share a tile along k), and "
     "after them g1 (multiply groups), pingpong, multistage or mma (multistage for sm_80), split or split2 (pieces of "
     "k), exchange, b8 (tile rows walked together)";
 
+constexpr const char* chip_help = "its name: whose plans, and whose measurements of them";
+constexpr const char* stamps_help = "a file for a timeline of one more launch, as JSON for ui.perfetto.dev";
 constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
+
+// A product with its epilogue and its plan.
+void add_gemm(CLI::App& app, GemmCommand& product) {
+  add_product(app, product);
+  app.add_option("--device", product.device, device_help);
+  app.add_option("--epilogue", product.epilogue,
+                 "its parts: alpha, residual, row-scale, column-scale, row-bias, column-bias (or bias), amax, d-scale")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--activation", product.activation, "none, relu, gelu, gelu-erf or silu")->capture_default_str();
+  app.add_option("--expression", product.expression, "an activation of your own, in C++: 'x * sigmoid(1.702f * x)'");
+  app.add_flag("--promote", product.promote, "8-bit floats: full-precision sums");
+  app.add_option("--plan", product.plan, plan_help);
+}
+
+// How something is judged.
+void add_check(CLI::App& app, CheckOptions& options) {
+  add_count<std::uint64_t>(app, "--seeds", options.seeds, "runs of each mode that has dice", 1, 1000000);
+  app.add_option("--mode", options.modes, "friendly, random, adversarial; without it all of them")
+      ->transform(CLI::CheckedTransformer(modes(), CLI::ignore_case).description(""))
+      ->type_name("MODE")
+      ->allow_extra_args(false);
+  add_max_instructions(app, options.max_instructions);
+  app.add_flag("--json", options.json, "print the findings as JSON");
+}
 
 // Several shapes of several types, and plans by hand: what bench and tune measure.
 template <class Command>
@@ -113,6 +172,18 @@ void add_products(CLI::App& app, Command& command) {
       ->allow_extra_args(false);
 }
 
+// Where tuned plans go, and what is left out.
+template <class Command>
+void add_tuning(CLI::App& app, Command& command) {
+  app.add_option("--without", command.without, "a plan that is not tried; may be given several times")
+      ->allow_extra_args(false);
+  add_count(app, "--limit", command.limit, "seconds after which a plan is given up", 3600);
+  app.add_option("--out", command.out,
+                 "the table to write into, its other entries kept; without it WARPMILL_PLANS, or plans.txt "
+                 "in ~/.config/warpmill");
+  app.add_flag("--worker", command.worker)->group("");  // how the program starts itself
+}
+
 // What the library has to tell goes to standard error; what it only notes does not.
 void listen_to_library() {
   wm::set_log([](wm::LogSeverity severity, std::string_view text) {
@@ -124,6 +195,7 @@ void listen_to_library() {
 std::string missing_command(const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  if (at->get_require_subcommand_min() == 0) return "";
   std::vector<std::string> names;
   for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
@@ -164,17 +236,30 @@ int start(int count, char** arguments) {
   run_app->callback([&] { status = run(run_command); });
 
   CheckCommand check_command;
-  auto* check_app = app.add_subcommand("check", "run a case on the virtual GPU and judge it by the memory model");
-  check_app->add_option("case", check_command.file, "the case file (docs/case-files.md)")->required();
-  add_count<std::uint64_t>(*check_app, "--seeds", check_command.seeds, "runs of each mode that has dice", 1, 1000000);
-  check_app->add_option("--mode", check_command.modes, "friendly, random, adversarial; without it all of them")
-      ->transform(CLI::CheckedTransformer(modes(), CLI::ignore_case).description(""))
-      ->type_name("MODE")
-      ->allow_extra_args(false);
+  auto* check_app = app.add_subcommand(
+      "check", "judge a case, or the library's own kernels, by the memory model, on the virtual GPU");
+  check_app->require_subcommand(0, 1);
+  check_app->add_option("case", check_command.file, "the case file (docs/case-files.md)");
+  add_check(*check_app, check_command.options);
   add_defines(*check_app, check_command.defines);
-  add_max_instructions(*check_app, check_command.max_instructions);
-  check_app->add_flag("--json", check_command.json, "print the findings as JSON");
-  check_app->callback([&] { status = check(check_command); });
+  check_app->callback([&] {
+    if (!check_app->get_subcommands().empty()) return;
+    if (check_command.file.empty())
+      throw wm::Error(wm::ErrorCode::invalid_argument,
+                      "check what? Give a case file, or gemm or attention and a shape");
+    status = check(check_command);
+  });
+  CheckGemmCommand check_gemm_command;
+  auto* check_gemm_app = check_app->add_subcommand("gemm", "the kernel that a matrix product would take");
+  add_gemm(*check_gemm_app, check_gemm_command.product);
+  add_check(*check_gemm_app, check_gemm_command.options);
+  check_gemm_app->callback([&] { status = check_gemm(check_gemm_command); });
+  CheckAttentionCommand check_attention_command;
+  auto* check_attention_app = check_app->add_subcommand("attention", "the kernel that an attention would take");
+  add_attention_shape(*check_attention_app, check_attention_command.attention);
+  check_attention_app->add_option("--plan", check_attention_command.plan, attention_plan_help);
+  add_check(*check_attention_app, check_attention_command.options);
+  check_attention_app->callback([&] { status = check_attention(check_attention_command); });
 
   DemoCommand demo_command;
   auto* demo_app = app.add_subcommand("demo", "run every case of a folder and print a table");
@@ -199,35 +284,43 @@ int start(int count, char** arguments) {
 
   GemmCommand gemm_command;
   auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
-  add_product(*gemm_app, gemm_command);
-  gemm_app->add_option("--device", gemm_command.device, device_help);
-  gemm_app
-      ->add_option(
-          "--epilogue", gemm_command.epilogue,
-          "its parts: alpha, residual, row-scale, column-scale, row-bias, column-bias (or bias), amax, d-scale")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  gemm_app->add_option("--activation", gemm_command.activation, "none, relu, gelu, gelu-erf or silu")
-      ->capture_default_str();
-  gemm_app->add_option("--expression", gemm_command.expression,
-                       "an activation of your own, in C++: 'x * sigmoid(1.702f * x)'");
-  gemm_app->add_flag("--promote", gemm_command.promote, "8-bit floats: full-precision sums");
-  gemm_app->add_option("--plan", gemm_command.plan, plan_help);
-  gemm_app->add_option("--stamps", gemm_command.stamps,
-                       "a file for a timeline of one more launch, as JSON for ui.perfetto.dev");
+  add_gemm(*gemm_app, gemm_command);
+  gemm_app->add_flag("--json", gemm_command.json, "print as JSON");
+  gemm_app->add_option("--stamps", gemm_command.stamps, stamps_help);
   add_count(*gemm_app, "--repeat", gemm_command.repeat, "timed calls, on a GPU", 100000);
   gemm_app->callback([&] { status = gemm(gemm_command); });
+
+  AttentionCommand attention_command;
+  auto* attention_app = app.add_subcommand("attention", "run one attention on random data, check it and time it");
+  add_attention_shape(*attention_app, attention_command.attention);
+  attention_app->add_option("--device", attention_command.device, device_help);
+  attention_app->add_option("--plan", attention_command.plan, attention_plan_help);
+  attention_app->add_option("--stamps", attention_command.stamps, stamps_help);
+  add_count(*attention_app, "--repeat", attention_command.repeat, "timed calls, on a GPU", 100000);
+  attention_app->add_flag("--json", attention_command.json, "print as JSON");
+  attention_app->callback([&] { status = attention(attention_command); });
 
   PlanGemmCommand plan_command;
   auto* plan_app = app.add_subcommand("plan", "show how plans are ranked")->require_subcommand(1);
   auto* plan_gemm_app = plan_app->add_subcommand("gemm", "the plans for one matrix product, with their arithmetic");
   add_product(*plan_gemm_app, plan_command);
-  plan_gemm_app->add_option("--chip", plan_command.chip, "its name: whose plans, and whose measurements of them")
-      ->capture_default_str();
+  plan_gemm_app->add_flag("--json", plan_command.json, "print as JSON");
+  plan_gemm_app->add_option("--chip", plan_command.chip, chip_help)->capture_default_str();
   plan_gemm_app->add_option("--multiprocessors", plan_command.multiprocessors, "other than the chip has")
       ->transform(whole_number(1, 1024));
   add_count(*plan_gemm_app, "--show", plan_command.show, "how many plans");
   plan_gemm_app->callback([&] { status = plan_gemm(plan_command); });
+
+  PlanAttentionCommand plan_attention_command;
+  auto* plan_attention_app =
+      plan_app->add_subcommand("attention", "the plans for one attention, with their arithmetic");
+  add_attention_shape(*plan_attention_app, plan_attention_command.attention);
+  plan_attention_app->add_option("--chip", plan_attention_command.chip, chip_help)->capture_default_str();
+  plan_attention_app->add_option("--multiprocessors", plan_attention_command.multiprocessors, "other than the chip has")
+      ->transform(whole_number(1, 1024));
+  add_count(*plan_attention_app, "--show", plan_attention_command.show, "how many plans");
+  plan_attention_app->add_flag("--json", plan_attention_command.json, "print as JSON");
+  plan_attention_app->callback([&] { status = plan_attention(plan_attention_command); });
 
   BenchGemmCommand bench_command;
   auto* bench_app = app.add_subcommand("bench", "measure against the vendor's libraries")->require_subcommand(1);
@@ -241,20 +334,33 @@ int start(int count, char** arguments) {
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");
   bench_gemm_app->callback([&] { status = bench_gemm(bench_command); });
 
+  BenchAttentionCommand bench_attention_command;
+  auto* bench_attention_app = bench_app->add_subcommand(
+      "attention", "attention against cuDNN in PyTorch, interleaved; --help shows its options");
+  bench_attention_app->prefix_command()->set_help_flag();  // the script reads them
+  bench_attention_app->callback([&] {
+    bench_attention_command.arguments = bench_attention_app->remaining();
+    status = bench_attention(bench_attention_command);
+  });
+
   TuneGemmCommand tune_command;
   auto* tune_app = app.add_subcommand("tune", "find the fastest plans by measuring")->require_subcommand(1);
   auto* tune_gemm_app = tune_app->add_subcommand("gemm", "measure plans of matrix products and keep the fastest");
   add_products(*tune_gemm_app, tune_command);
   add_count(*tune_gemm_app, "--candidates", tune_command.candidates, "how many of the ranking's plans to try");
   add_count(*tune_gemm_app, "--rounds", tune_command.rounds, "measurements of each plan of the final");
-  tune_gemm_app->add_option("--without", tune_command.without, "a plan that is not tried; may be given several times")
-      ->allow_extra_args(false);
-  add_count(*tune_gemm_app, "--limit", tune_command.limit, "seconds after which a plan is given up", 3600);
-  tune_gemm_app->add_option("--out", tune_command.out,
-                            "the table to write into, its other entries kept; without it WARPMILL_PLANS, or plans.txt "
-                            "in ~/.config/warpmill");
-  tune_gemm_app->add_flag("--worker", tune_command.worker)->group("");  // how the program starts itself
+  add_tuning(*tune_gemm_app, tune_command);
   tune_gemm_app->callback([&] { status = tune_gemm(tune_command); });
+
+  TuneAttentionCommand tune_attention_command;
+  auto* tune_attention_app =
+      tune_app->add_subcommand("attention", "measure all plans of attentions and keep the fastest");
+  tune_attention_app->add_option("shapes", tune_attention_command.shapes, "BATCHxHEADSxLENGTHxDIM ...")->required();
+  add_attention(*tune_attention_app, tune_attention_command.attention);
+  tune_attention_app->add_option("--device", tune_attention_command.device, device_help);
+  add_count(*tune_attention_app, "--rounds", tune_attention_command.rounds, "measurements of each plan");
+  add_tuning(*tune_attention_app, tune_attention_command);
+  tune_attention_app->callback([&] { status = tune_attention(tune_attention_command); });
 
   try {
     app.parse(count, arguments);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures wm::attention beside PyTorch's cuDNN backend, in one process, on one stream, on random data.
 
-    python3 bench/attention/bench_attention.py build/bin/libbench_attention.so [--shapes table|untuned|varlen|LIST]
-        [--plan KEYS,GROUPS,STAGES,STRIPS,TURNS ...] [--rounds N] [--json FILE] [--times]
+    warpmill bench attention [--shapes table,untuned,varlen] [--only TEXT] [--plan "128x176 s2 o1" ...] [--rounds N]
+        [--json FILE] [--markdown FILE] [--times]
 
 Each side is a CUDA graph of several calls over rotated buffers; graphs are replayed in turns (A B A B), and the ratio is
 the median over neighbouring replays. FlashAttention-3's figure is derived: the day's cuDNN times the ratio of the two
@@ -17,9 +17,12 @@ import statistics
 import sys
 import tempfile
 
-import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import scaled_dot_product_attention as sdpa
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention as sdpa
+except ImportError:
+    sys.exit("warpmill: the measurement beside cuDNN needs PyTorch with CUDA: pip install torch")
 
 
 class BenchAttention(ctypes.Structure):
@@ -30,7 +33,7 @@ class BenchAttention(ctypes.Structure):
         + [(name, ctypes.c_uint64) for name in ("query_offsets", "key_offsets")]
         + [(name, ctypes.c_int64) for name in ("sequences", "total_queries", "total_keys")]
         + [(name, ctypes.c_int32) for name in ("f16", "left", "right", "align_ends")]
-        + [(name, ctypes.c_int32) for name in ("plan_keys", "plan_groups", "plan_stages", "plan_strips", "plan_turns")])
+        + [("plan", ctypes.c_char * 48)])
 
 
 # (batch, heads, kv heads, queries, keys, head dim, value dim, causal): 16k tokens in all, 2048 / head dim heads; and
@@ -88,7 +91,7 @@ class Ours:
         a.f16 = q.dtype == torch.float16
         a.left, a.right, a.align_ends = -1, 0 if causal else -1, 1
         if plan:
-            a.plan_keys, a.plan_groups, a.plan_stages, a.plan_strips, a.plan_turns = plan
+            a.plan = plan.encode()
         return a
 
     def run(self, a):
@@ -154,66 +157,147 @@ def reference_error(q, k, v, out, causal, rows=4):
     return math.sqrt(worst / count)
 
 
-def compile_all(ours, shapes, plans):
+class Dense:
+    """Sequences of one length."""
+
+    def __init__(self, shape, sets, dtype=torch.bfloat16):
+        b, h, hk, sq, sk, d, dv, causal = shape
+        make = lambda heads, positions, dim: torch.randn(b, heads, positions, dim, device="cuda", dtype=dtype)
+        self.causal, self.grouped = causal, h != hk
+        self.operands = [(make(h, sq, d), make(hk, sk, d), make(hk, sk, dv)) for _ in range(sets)]
+        self.out = torch.empty(b, h, sq, dv, device="cuda", dtype=dtype)
+
+    def described(self, ours, plan):
+        return [ours.describe(*operands, self.out, self.causal, plan) for operands in self.operands]
+
+    def peer(self, i):
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return sdpa(*self.operands[i], is_causal=self.causal, enable_gqa=self.grouped)
+
+    def error(self, out):
+        return reference_error(*self.operands[0], out, self.causal)
+
+
+class Packed:
+    """Sequences of several lengths, one behind the other: positions x heads x dim. cuDNN gets them as one nested tensor."""
+
+    def __init__(self, lengths, heads, dim, causal, sets, dtype=torch.bfloat16):
+        make = lambda: torch.randn(sum(lengths), heads, dim, device="cuda", dtype=dtype)
+        self.causal, self.lengths = causal, lengths
+        self.operands = [(make(), make(), make()) for _ in range(sets)]
+        self.out = torch.empty(sum(lengths), heads, dim, device="cuda", dtype=dtype)
+        self.offsets = torch.tensor([0] + lengths, device="cuda").cumsum(0).to(torch.int32)
+        nested = lambda x: torch.nested.nested_tensor_from_jagged(
+            x, self.offsets.long(), min_seqlen=min(lengths), max_seqlen=max(lengths)).transpose(1, 2)
+        self.nested = [tuple(nested(x) for x in operands) for operands in self.operands]
+
+    def described(self, ours, plan):
+        return [ours.describe(*operands, self.out, self.causal, plan, offsets=self.offsets, lengths=self.lengths)
+                for operands in self.operands]
+
+    def peer(self, i):
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return sdpa(*self.nested[i], is_causal=self.causal).transpose(1, 2).values()
+
+    def error(self, out):
+        end = self.lengths[0]
+        first = lambda x: x[:end].transpose(0, 1).unsqueeze(0)
+        return reference_error(*(first(x) for x in self.operands[0]), first(out), self.causal)
+
+
+class Entry:
+    """A row to be measured: `fa3` is FlashAttention-3 over cuDNN, as recorded once, or 0."""
+
+    def __init__(self, name, flops, operand_bytes, make, kind, fa3=0.0):
+        self.name, self.flops, self.operand_bytes, self.make, self.kind, self.fa3 = name, flops, operand_bytes, make, kind, fa3
+
+
+def dense_entry(shape, fa3):
+    b, h, hk, sq, sk, d, dv, causal = shape
+    return Entry(name_of(shape), flops_of(shape), 2 * b * (h * sq + hk * sk) * (d + dv),
+                 lambda sets: Dense(shape, sets), (d, dv, causal, False), fa3)
+
+
+def packed_entry(lengths, heads, dim, causal):
+    flops = sum(4.0 * heads * n * n * dim * (0.5 if causal else 1) for n in lengths)
+    name = f"{len(lengths)} lengths, {sum(lengths)} in all, longest {max(lengths)} x {heads} x {dim}{' causal' if causal else ''}"
+    return Entry(name, flops, 8 * sum(lengths) * heads * dim, lambda sets: Packed(lengths, heads, dim, causal, sets),
+                 (dim, dim, causal, True))
+
+
+def entries_of(names):
+    lists = {"table": [dense_entry(*row) for row in TABLE], "untuned": [dense_entry(*row) for row in UNTUNED],
+             "varlen": [packed_entry(lengths, 16, 128, causal) for lengths in VARLEN for causal in (False, True)]}
+    return [entry for name in names.split(",") for entry in lists[name]]
+
+
+def compile_all(ours, entries, plans):
     """Every kernel that will be needed, several at a time, on problems of one tile."""
     def one(kind):
-        d, dv, causal, plan = kind
-        make = lambda dim: torch.randn(1, 1, 256, dim, device="cuda", dtype=torch.bfloat16)
+        d, dv, causal, packed, plan = kind
         library = Ours.__new__(Ours)
         library.library, library.words = ours.library, ctypes.create_string_buffer(2000)
+        small = Packed([256], 1, d, causal, 1) if packed else Dense((1, 1, 1, 256, 256, d, dv, causal), 1)
         try:
-            library.run(library.describe(make(d), make(d), make(dv), make(dv), causal, plan))
+            library.run(small.described(library, plan)[0])
         except RuntimeError:
             pass  # the measurement says so
-    kinds = {(s[5], s[6], s[7], plan) for s, _ in shapes for plan in plans}
+    kinds = {(*entry.kind, plan) for entry in entries for plan in plans}
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         list(pool.map(one, kinds))
     torch.cuda.synchronize()
 
 
-def measure(ours, shape, plans, rounds, dtype=torch.bfloat16):
-    b, h, hk, sq, sk, d, dv, causal = shape
-    flops = flops_of(shape)
-    calls = max(2, min(20, int(2e-3 / (flops / 600e12))))
-    bytes_of_set = 2 * b * (h * sq * (d + dv) + hk * sk * (d + dv))
-    sets = max(2, min(calls, math.ceil(150e6 / bytes_of_set)))
-    make = lambda heads, positions, dim: torch.randn(b, heads, positions, dim, device="cuda", dtype=dtype)
-    operands = [(make(h, sq, d), make(hk, sk, d), make(hk, sk, dv)) for _ in range(sets)]
-    out = torch.full((b, h, sq, dv), float("nan"), device="cuda", dtype=dtype)
-
-    def peer(i):
-        q, k, v = operands[i % sets]
-        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-            return sdpa(q, k, v, is_causal=causal, enable_gqa=h != hk)
-
-    peer_out = peer(0)
-    peer_error = reference_error(*operands[0], peer_out, causal)
+def measure(ours, entry, plans, rounds):
+    calls = max(2, min(20, int(2e-3 / (entry.flops / 600e12))))
+    sets = max(2, min(calls, math.ceil(150e6 / entry.operand_bytes)))
+    problem = entry.make(sets)
+    peer_error = problem.error(problem.peer(0))
     graphs, rows = [], []
     for plan in plans:
-        described = [ours.describe(q, k, v, out, causal, plan) for q, k, v in operands]
+        described = problem.described(ours, plan)
         try:
-            out.fill_(float("nan"))
+            problem.out.fill_(float("nan"))
             words = ours.run(described[0])
             torch.cuda.synchronize()
-            error = reference_error(*operands[0], out, causal)
+            error = problem.error(problem.out)
             graphs.append(graph_of([lambda i=i: ours.run(described[i % sets]) for i in range(calls)]))
-            rows.append({"shape": name_of(shape), "plan": words, "rms": error, "peer_rms": peer_error})
-        except RuntimeError as problem:
-            print(f"  {plan}: {problem}", file=sys.stderr)
-    graphs.append(graph_of([lambda i=i: peer(i) for i in range(calls)]))
+            rows.append({"shape": entry.name, "plan": words, "rms": error, "peer_rms": peer_error})
+        except RuntimeError as refusal:
+            print(f"  {plan}: {refusal}", file=sys.stderr)
+    graphs.append(graph_of([lambda i=i: problem.peer(i % sets) for i in range(calls)]))
     result = contest(graphs, rounds)
     peer_s = result[-1][0] / calls
     for row, (s, ratio) in zip(rows, result):
-        row.update(us=s / calls * 1e6, tflops=flops / (s / calls) * 1e-12, peer_tflops=flops / peer_s * 1e-12, ratio=ratio)
+        row.update(us=s / calls * 1e6, tflops=entry.flops / (s / calls) * 1e-12, peer_us=peer_s * 1e6,
+                   peer_tflops=entry.flops / peer_s * 1e-12, ratio=ratio, fa3=ratio / entry.fa3 if entry.fa3 else None)
     return rows
 
 
-def times_of_roles(ours, shape, plan):
+def mean(ratios):
+    return math.exp(statistics.mean(math.log(r) for r in ratios))
+
+
+def in_markdown(rows):
+    lines = ["| batch x heads x length x dim | plan | us | TFLOP/s | cuDNN TFLOP/s | ratio to cuDNN | to FA3 (derived) | rms error | cuDNN's |",
+             "|---|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for r in rows:
+        derived = f"{r['fa3']:.3f}" if r["fa3"] else ""
+        lines.append(f"| {r['shape']} | {r['plan']} | {r['us']:.1f} | {r['tflops']:.0f} | {r['peer_tflops']:.0f} | {r['ratio']:.3f} "
+                     f"| {derived} | {r['rms']:.2e} | {r['peer_rms']:.2e} |")
+    return "\n".join(lines) + "\n"
+
+
+def summary(rows):
+    better = [min(r["ratio"], r["fa3"] or r["ratio"]) for r in rows]
+    return (f"geometric mean {mean([r['ratio'] for r in rows]):.3f} of cuDNN, {mean(better):.3f} of the better of cuDNN and derived "
+            f"FlashAttention-3; lowest {min(r['ratio'] for r in rows):.3f} of cuDNN")
+
+
+def times_of_roles(ours, entry, plan):
     """Mean nanoseconds of each thing that warps do, and how often, from the stamps of one launch."""
-    b, h, hk, sq, sk, d, dv, causal = shape
-    make = lambda heads, positions, dim: torch.randn(b, heads, positions, dim, device="cuda", dtype=torch.bfloat16)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        ours.trace(ours.describe(make(h, sq, d), make(hk, sk, d), make(hk, sk, dv), make(h, sq, dv), causal, plan), file.name)
+        ours.trace(entry.make(1).described(ours, plan)[0], file.name)
         events = [e for e in json.load(open(file.name))["traceEvents"] if e["ph"] == "X"]
     spans = {}
     for e in events:
@@ -222,36 +306,38 @@ def times_of_roles(ours, shape, plan):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library")
-    parser.add_argument("--shapes", default="table")
-    parser.add_argument("--plan", action="append", default=[], help="KEYS,GROUPS,STAGES,STRIPS,TURNS; may be given several times")
+    parser = argparse.ArgumentParser(prog="warpmill bench attention", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", help=argparse.SUPPRESS)
+    parser.add_argument("--shapes", default="table", help="table, untuned or varlen, or several with commas between")
+    parser.add_argument("--plan", action="append", default=[], help="a plan by hand, as '128x176 s2 o1'; may be given several times")
     parser.add_argument("--only", default="", help="shapes whose name has one of these, with | between")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json")
+    parser.add_argument("--json", help="write the rows here")
+    parser.add_argument("--markdown", help="write the table here")
     parser.add_argument("--times", action="store_true", help="also what roles spend their time with, from stamps")
     options = parser.parse_args()
     torch.manual_seed(0)
     ours = Ours(options.library)
-    plans = [tuple(int(n) for n in plan.split(",")) for plan in options.plan] or [None]
-    shapes = {"table": TABLE, "untuned": UNTUNED}[options.shapes]
-    shapes = [entry for entry in shapes if any(part in name_of(entry[0]) for part in options.only.split("|"))]
-    compile_all(ours, shapes, plans)
+    plans = options.plan or [None]
+    entries = [e for e in entries_of(options.shapes) if any(part in e.name for part in options.only.split("|"))]
+    compile_all(ours, entries, plans)
     every = []
-    for shape, fa3 in shapes:
-        for row in measure(ours, shape, plans, options.rounds):
-            row["fa3"] = fa3
+    for entry in entries:
+        for row in measure(ours, entry, plans, options.rounds):
             every.append(row)
-            derived = f"{row['ratio'] / fa3:6.3f}" if fa3 else "     -"
-            print(f"{row['shape']:34} {row['plan']:18} {row['us']:9.1f} us {row['tflops']:5.0f} TFLOP/s"
+            derived = f"{row['fa3']:6.3f}" if row["fa3"] else "     -"
+            print(f"{row['shape']:34} {row['plan']:16} {row['us']:9.1f} us {row['tflops']:5.0f} TFLOP/s"
                   f"  cuDNN {row['peer_tflops']:5.0f}  ratio {row['ratio']:6.3f}  FA3 derived {derived}"
                   f"  rms {row['rms']:.2e} ({row['peer_rms']:.2e})", flush=True)
-    for shape, _ in shapes if options.times else []:
+    print(summary(every))
+    for entry in entries if options.times else []:
         for plan in plans:
-            print(f"{name_of(shape)} {plan or ''}: " + times_of_roles(ours, shape, plan))
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(every, file, indent=1)
+            print(f"{entry.name} {plan or ''}: " + times_of_roles(ours, entry, plan))
+    for file, text in ((options.json, json.dumps(every, indent=1)), (options.markdown, in_markdown(every))):
+        if file:
+            with open(file, "w") as out:
+                out.write(text)
 
 
 if __name__ == "__main__":

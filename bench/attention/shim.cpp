@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "plan/attention_plan_text.hpp"
 #include "warpmill/attention.hpp"
 #include "warpmill/error.hpp"
 
@@ -14,8 +15,8 @@ struct BenchAttention {
   std::int64_t q_strides[3], k_strides[3], v_strides[3], out_strides[3];  // batch, head, position
   std::uint64_t query_offsets, key_offsets;                               // 0: no sequences
   std::int64_t sequences, total_queries, total_keys;
-  std::int32_t f16, left, right, align_ends;                                  // left, right: -1 is no limit
-  std::int32_t plan_keys, plan_groups, plan_stages, plan_strips, plan_turns;  // plan_keys 0: the library's own choice
+  std::int32_t f16, left, right, align_ends;  // left, right: -1 is no limit
+  char plan[48];                              // "128x176 s2 o1"; empty: the library's own choice
 };
 
 namespace {
@@ -45,12 +46,7 @@ wm::AttentionRequest request_of(const wm::Device& device, const BenchAttention& 
                                                {device, a.key_offsets, wm::DType::i32, {a.sequences + 1}},
                                                a.queries,
                                                a.keys};
-  if (a.plan_keys > 0)
-    request.plan = wm::AttentionPlan{.keys = a.plan_keys,
-                                     .groups = a.plan_groups,
-                                     .stages = a.plan_stages,
-                                     .strips = a.plan_strips,
-                                     .turns = a.plan_turns != 0};
+  if (a.plan[0] != 0) request.plan = wm::plan::attention_plan_from_text(a.plan);
   return request;
 }
 
@@ -75,8 +71,7 @@ extern "C" {
   return guarded(words, size, [&] {
     static const wm::Device device = wm::Device::open("cuda:0");
     const wm::AttentionResult result = wm::attention(wm::Stream::wrap(device, stream), request_of(device, *a));
-    const wm::AttentionPlan& plan = result.plan;
-    std::snprintf(words, size, "%d,%d,%d,%d,%d", plan.keys, plan.groups, plan.stages, plan.strips, plan.turns);
+    std::snprintf(words, size, "%s", wm::plan::text_of(result.plan).c_str());
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,17 @@ struct RunCommand {
 int run(const RunCommand& command);
 int emit(const cases::Case& description, const RunCommand& command);
 
-struct CheckCommand {
-  std::filesystem::path file;
-  std::vector<std::string> defines;
+// How something is judged.
+struct CheckOptions {
   std::vector<vgpu::Mode> modes;  // none: all
   std::uint64_t seeds = 3;        // of the modes that have dice
   std::uint64_t max_instructions = 200'000'000;
   bool json = false;
+};
+struct CheckCommand {
+  CheckOptions options;
+  std::filesystem::path file;
+  std::vector<std::string> defines;
 };
 // 0: no error was found and no result is wrong.
 int check(const CheckCommand& command);
@@ -74,6 +79,12 @@ struct GemmCommand {
   bool json = false;
 };
 int gemm(const GemmCommand& command);
+
+struct CheckGemmCommand {
+  CheckOptions options;
+  GemmCommand product;
+};
+int check_gemm(const CheckGemmCommand& command);
 
 struct PlanGemmCommand {
   std::string shape;
@@ -109,5 +120,63 @@ struct TuneGemmCommand {
   bool worker = false;                        // measure in this process and print the entry
 };
 int tune_gemm(const TuneGemmCommand& command);
+
+// Attention: the same, and under the judge.
+struct AttentionOptions {
+  std::string shape;  // "4x16x4096x128": batch, heads, length, head dim
+  std::string dtype = "bf16";
+  std::int64_t kv_heads = 0, kv_length = -1;  // as many as heads, as long as queries
+  int value_dim = 0;                          // the head dim
+  bool causal = false;
+  std::string window;  // "256" or "256,64"
+  std::string align = "ends";
+  float softcap = 0;
+  std::optional<float> scale;
+  std::string layout = "heads-first";
+  bool lse = true;
+  std::vector<std::string> lengths;  // of sequences, in the place of batch and length
+};
+struct AttentionCommand {
+  AttentionOptions attention;
+  std::string device;
+  std::string plan;              // by hand: "128x176 s2 o1"
+  std::filesystem::path stamps;  // where a timeline goes; empty: none
+  int repeat = 20;
+  bool json = false;
+};
+int attention(const AttentionCommand& command);
+
+struct CheckAttentionCommand {
+  CheckOptions options;
+  AttentionOptions attention;
+  std::string plan;
+};
+int check_attention(const CheckAttentionCommand& command);
+
+struct PlanAttentionCommand {
+  AttentionOptions attention;
+  std::string chip = "NVIDIA H200";
+  int multiprocessors = 0;  // 0: the chip's
+  int show = 10;            // plans
+  bool json = false;
+};
+int plan_attention(const PlanAttentionCommand& command);
+
+struct BenchAttentionCommand {
+  std::vector<std::string> arguments;  // of bench_attention.py
+};
+int bench_attention(const BenchAttentionCommand& command);
+
+struct TuneAttentionCommand {
+  std::vector<std::string> shapes;
+  AttentionOptions attention;  // of all shapes
+  std::string device;
+  int rounds = 9;
+  std::vector<std::string> without;
+  int limit = 60;             // seconds that a plan may take
+  std::filesystem::path out;  // none: the user's own table
+  bool worker = false;        // measure in this process and print the entry
+};
+int tune_attention(const TuneAttentionCommand& command);
 
 }  // namespace wm::cli

@@ -1,5 +1,4 @@
 // warpmill gemm: one product, checked and timed.
-#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -7,13 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "case/files.hpp"
-#include "case/printable.hpp"
 #include "commands/commands.hpp"
+#include "commands/measure.hpp"
 #include "commands/shapes.hpp"
-#include "commands/words.hpp"
-#include "common/files.hpp"
 #include "gemm/instructions.hpp"
-#include "ops/gemm_problem.hpp"
 #include "output.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_ranking.hpp"
@@ -22,74 +18,10 @@
 #include "warpmill/error.hpp"
 
 namespace wm::cli {
-namespace {
-
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-double middle(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Asked for first, because a system that promises more memory than it has would only end the program.
-void check_host_memory(const bench::Shape& shape) {
-  const double present = static_cast<double>(physical_memory());
-  if (shape.bytes() > present)
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: the matrices take {}, and the memory of the virtual GPU is that of this machine, {}",
-                            text_of(shape), bytes_in_words(static_cast<std::uint64_t>(shape.bytes())),
-                            bytes_in_words(physical_memory())));
-}
-
-// How long a call takes a GPU, and its host.
-struct Times {
-  std::vector<double> device_us, host_us;
-};
-Times timed(const Stream& stream, const GemmRequest& request, int repeat) {
-  Times times;
-  for (int i = 0; i < repeat; ++i) {
-    const Event start(stream.device()), end(stream.device());
-    stream.record(start);
-    wm::gemm(stream, request);
-    stream.record(end);
-    end.synchronize();
-    times.device_us.push_back(end.since(start) * 1e3);
-  }
-  // The host's cost, in bursts that stay below the depth of the launch queue.
-  constexpr int burst = 100;
-  for (int i = 0; i < repeat; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int call = 0; call < burst; ++call) wm::gemm(stream, request);
-    times.host_us.push_back(milliseconds_since(start) * 1e3 / burst);
-    stream.synchronize();
-  }
-  return times;
-}
-
-void write_timeline(const Stream& stream, GemmRequest request, const std::filesystem::path& file) {
-  Trace trace;
-  request.trace = &trace;
-  wm::gemm(stream, request);
-  const std::string json = trace.to_json();
-  cases::write_file(file, std::as_bytes(std::span(json)));
-  if (trace.truncated)
-    fmt::print(stderr, "{}: the launch made more stamps than fit; its end is missing\n",
-               cases::printable(file.string()));
-}
-
-}  // namespace
 
 int gemm(const GemmCommand& command) {
-  bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
-  shape.batch = command.batch;
-  const bench::Variant variant{
-      .a_major = major_from(command.a_major),
-      .b_major = major_from(command.b_major),
-      .epilogue = epilogue_from(command.epilogue, command.activation, !command.expression.empty()),
-      .expression = command.expression,
-      .promote = command.promote};
+  const bench::Shape shape = shape_of(command);
+  const bench::Variant variant = variant_of(command);
   if (!command.plan.empty()) plan::plan_from_text(command.plan);  // refused before any memory is filled
   if (!command.stamps.empty()) cases::check_writable(command.stamps);
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
@@ -101,15 +33,12 @@ int gemm(const GemmCommand& command) {
   };
   if (!on_gpu) {
     kind_of(device, shape, variant.a_major, variant.b_major);  // what the library refuses it says first
-    check_host_memory(shape);
+    check_host_memory(text_of(shape), shape.bytes());
     progress.emplace().watch(device);
   }
   begin("making the operands");
   const bench::RandomProduct problem(stream, shape, 1, variant);
-  GemmRequest request = problem.request();
-  if (!command.plan.empty())
-    request.plan = plan::plan_from_text(
-        command.plan, ops::understand(stream, request, plan::instruction_of(device.info().arch)).kind);
+  GemmRequest request = request_of(stream, problem, command.plan);
 
   constexpr double long_work = 1e10;  // operations: about a second of a core
   begin("multiplying",
@@ -135,15 +64,19 @@ int gemm(const GemmCommand& command) {
                    {"first_call_ms", first_ms}});
   const plan::ChipRates rates = plan::rates_of(device.info());
   if (ran && on_gpu) {
-    const Times times = timed(stream, request, command.repeat);
-    const double us = middle(times.device_us);
+    const CallTimes times = timed(stream, command.repeat, [&] { wm::gemm(stream, request); });
+    const double us = times.device_us;
     report["us"] = us;
     report["tflops"] = shape.flops() / us * 1e-6;
     report["bytes_per_second"] = shape.bytes() / us * 1e6;
     report["ceiling_share"] = bench::floor_of(shape, rates).seconds() / us * 1e6;
-    report["call_us"] = middle(times.host_us);
+    report["call_us"] = times.host_us;
   }
-  if (ran && !command.stamps.empty()) write_timeline(stream, request, command.stamps);
+  if (ran && !command.stamps.empty())
+    write_timeline(command.stamps, [&](Trace& trace) {
+      request.trace = &trace;
+      wm::gemm(stream, request);
+    });
   if (command.json) {
     say_json(report);
     return error < 1 ? success : wrong_result;

@@ -37,6 +37,10 @@ std::string in_words(const jit::Resources& resources) {
 
 std::string line(std::string_view label, const std::string& text) { return fmt::format("  {:<9} {}\n", label, text); }
 
+Compiled compiled(const cases::RunResult& result) {
+  return {*result.program, result.machine_code(), result.entry, result.compile_seconds};
+}
+
 std::string in_words(const Compiled& compiled) {
   const jit::Program& program = compiled.program;
   std::string text = fmt::format("{} in {}{}", program.arch.name(), time_in_words(compiled.seconds * 1000),

@@ -20,6 +20,7 @@ struct Compiled {
   std::string entry;
   double seconds = 0;
 };
+Compiled compiled(const cases::RunResult& result);  // of a .cu
 std::string in_words(const Compiled& compiled);
 nlohmann::json as_json(const Compiled& compiled);
 

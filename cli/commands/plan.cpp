@@ -1,11 +1,10 @@
 // warpmill plan gemm: how plans are ranked for a product, on a chip that need not be here.
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/chips.hpp"
 #include "commands/commands.hpp"
 #include "commands/shapes.hpp"
 #include "output.hpp"
@@ -15,23 +14,6 @@
 
 namespace wm::cli {
 namespace {
-
-// What is known of a chip: of one that is here all; one of the table of measured plans is taken for an H200, or for an
-// A100 where its plans are made of mma. Refused: names that nobody knows.
-DeviceInfo chip_of(const std::string& name) {
-  std::set<std::string> known;
-  for (const DeviceInfo& info : Device::list()) {
-    if (info.name == name) return info;
-    known.insert(info.name);
-  }
-  for (const plan::TunedPlan& entry : plan::known_plans().entries()) {
-    const bool mma = plan::plan_from_text(entry.plan, entry.key.kind()).instruction == TensorInstruction::mma;
-    if (entry.key.chip == name) return Device::open(mma ? "virtual:sm_80" : "virtual:sm_90a").info();
-    known.insert(entry.key.chip);
-  }
-  throw Error(ErrorCode::not_found,
-              fmt::format("nothing is known of a chip '{}'; there are '{}'", name, fmt::join(known, "', '")));
-}
 
 // `taken` first, then the others of the ranking; `most` in all.
 std::vector<plan::GemmEstimate> listed(const plan::GemmEstimate& taken, std::vector<plan::GemmEstimate> ranking,

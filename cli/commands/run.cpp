@@ -27,10 +27,6 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Compiled compiled(const RunResult& result) {
-  return {*result.program, result.machine_code(), result.entry, result.compile_seconds};
-}
-
 std::string times_in_words(const RunResult& result) {
   const auto& times = result.milliseconds;
   std::string text = time_in_words(median(times));
@@ -91,8 +87,11 @@ json as_json(const Case& description, const RunResult& result) {
 // Keeps standard output for the JSON alone: what a kernel prints goes to standard error meanwhile.
 class OutputKept {
  public:
-  OutputKept() : saved_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
+  explicit OutputKept(bool wanted) : saved_(wanted ? ::dup(STDOUT_FILENO) : -1) {
+    if (wanted) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
   ~OutputKept() {
+    if (saved_ < 0) return;
     std::fflush(stdout);
     ::dup2(saved_, STDOUT_FILENO);
     ::close(saved_);
@@ -124,10 +123,10 @@ int run(const RunCommand& command) {
                                 "virtual",
                                 info.id));
     }
-    std::optional<OutputKept> kept;
-    if (command.json) kept.emplace();
-    const RunResult result = run_in_view(description, request, description.name);
-    kept.reset();
+    const RunResult result = [&] {
+      const OutputKept kept(command.json);
+      return run_in_view(description, request, description.name);
+    }();
     if (command.json)
       say_json(as_json(description, result));
     else

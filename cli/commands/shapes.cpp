@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "commands/commands.hpp"
 #include "gemm/gemm_bench.hpp"
 #include "ops/gemm_problem.hpp"
 #include "plan/gemm_plan_text.hpp"
@@ -95,6 +96,28 @@ EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_v
 GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major, Major b_major) {
   const auto request = bench::imagined_request(device, shape, {.a_major = a_major, .b_major = b_major});
   return ops::understand(Stream(device), request, plan::instruction_of(device.info().arch)).kind;
+}
+
+bench::Shape shape_of(const GemmCommand& command) {
+  bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
+  shape.batch = command.batch;
+  return shape;
+}
+
+bench::Variant variant_of(const GemmCommand& command) {
+  return {.a_major = major_from(command.a_major),
+          .b_major = major_from(command.b_major),
+          .epilogue = epilogue_from(command.epilogue, command.activation, !command.expression.empty()),
+          .expression = command.expression,
+          .promote = command.promote};
+}
+
+GemmRequest request_of(const Stream& stream, const bench::RandomProduct& product, std::string_view plan) {
+  GemmRequest request = product.request();
+  if (!plan.empty())
+    request.plan = plan::plan_from_text(
+        plan, ops::understand(stream, request, plan::instruction_of(stream.device().info().arch)).kind);
+  return request;
 }
 
 std::string text_of(const bench::Shape& shape) {

@@ -9,6 +9,8 @@
 
 namespace wm::cli {
 
+struct GemmCommand;
+
 // "4096x4096x4096"; without a type of D, the one that goes with the operands.
 bench::Shape shape_from(std::string_view text, std::string_view dtype, std::string_view out_dtype = "");
 // Without any shape, the project's table. Refused: products that the library does not serve, or that have no elements.
@@ -22,6 +24,11 @@ EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_v
 
 // A product's kind as the library would find it on this device with dense operands, without any memory of their size.
 GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major = Major::k, Major b_major = Major::k);
+
+// A command's product: what is multiplied, how it lies, and the request with its plan.
+bench::Shape shape_of(const GemmCommand& command);
+bench::Variant variant_of(const GemmCommand& command);
+GemmRequest request_of(const Stream& stream, const bench::RandomProduct& product, std::string_view plan);
 
 std::string text_of(const bench::Shape& shape);  // "4096 x 4096 x 4096, e4m3 to bf16"
 

@@ -52,6 +52,7 @@ struct AttentionRequest {
 struct AttentionResult {
   AttentionPlan plan;  // what ran
   unsigned blocks = 0;
+  bool tuned = false;  // the plan was measured for this shape, not estimated
 };
 
 // Puts the attention into the stream. A query that sees no key gets zeros, and -infinity for its logarithm. The first

@@ -47,16 +47,17 @@ struct AttentionState {
   ops::Known<AttentionKey, PreparedCall> calls;
 };
 
-AttentionPlan choose(const Device& device, const AttentionKey& key) {
+plan::AttentionChoice choose(const Device& device, const AttentionKey& key) {
   if (!key.plan) {
-    const auto ranking = plan::rank(key.problem.kind, key.problem.shape(), plan::rates_of(device.info()));
-    if (ranking.empty())
+    const auto choice =
+        plan::choose(key.problem.kind, key.problem.shape(), plan::rates_of(device.info()), device.info().name);
+    if (!choice)
       throw Error(
           ErrorCode::unsupported,
           fmt::format("attention refused: no plan serves a head dim of {} with a value dim of {}: Q, K and V do "
                       "not fit shared memory",
                       key.problem.kind.head_dim, key.problem.kind.value_dim));
-    return ranking.front().plan;
+    return *choice;
   }
   AttentionPlan given = *key.plan;
   given.kind = key.problem.kind;
@@ -68,15 +69,15 @@ AttentionPlan choose(const Device& device, const AttentionKey& key) {
         ErrorCode::invalid_argument,
         fmt::format("attention refused: the plan given takes {} bytes of shared memory and a block of {} has {}",
                     given.shared_bytes(), device.info().id, device.info().shared_bytes_per_block));
-  return given;
+  return {given, false};
 }
 
 std::shared_ptr<const PreparedCall> prepare(const Device& device, AttentionState& state, const AttentionKey& key) {
-  const AttentionPlan plan = choose(device, key);
+  const auto [plan, tuned] = choose(device, key);
   const ops::KernelSource source = ops::attention_source(plan);
   const Kernel kernel = state.kernels.get(device, key.stamped ? source.stamped() : source);
   const ops::PreparedAttention launch = ops::prepare_launch(device, key.problem, plan);
-  return std::make_shared<PreparedCall>(PreparedCall{kernel, launch, {plan, launch.config.grid.x}});
+  return std::make_shared<PreparedCall>(PreparedCall{kernel, launch, {plan, launch.config.grid.x, tuned}});
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
     const View& lse = *request.lse;
     check_device(lse, "lse", stream);
     std::vector<std::int64_t> expected(out.shape.begin(), out.shape.end() - 1);
-    if (lse.dtype != DType::f32 || lse.shape != expected || (lse.shape.back() > 1 && lse.strides.back() != 1))
+    const bool side_by_side = lse.elements() == 0 || lse.shape.back() == 1 || lse.strides.back() == 1;
+    if (lse.dtype != DType::f32 || lse.shape != expected || !side_by_side)
       refuse_attention(fmt::format("lse holds {} of shape {}; it is f32 of shape {}, positions side by side",
                                    name_of(lse.dtype), sizes(lse), fmt::format("{}", fmt::join(expected, " x "))));
     if (overlaps_itself(lse)) refuse_attention("lse's elements overlap");

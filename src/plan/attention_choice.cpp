@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/attention_plan_text.hpp"
+
 namespace wm::plan {
 namespace {
 
@@ -69,6 +71,21 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
   const auto same = [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.plan == b.plan; };
   ranking.erase(std::unique(ranking.begin(), ranking.end(), same), ranking.end());
   return ranking;
+}
+
+std::optional<AttentionChoice> choose(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates,
+                                      std::string_view chip) {
+  return choose(kind, shape, rates, chip, known_plans());
+}
+
+std::optional<AttentionChoice> choose(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates,
+                                      std::string_view chip, const TunedPlans& plans) {
+  if (const TunedAttention* entry = plans.find(key_of(chip, kind, shape))) {
+    const AttentionPlan tuned = attention_plan_from_text(entry->plan, kind);
+    if (tuned.valid()) return AttentionChoice{tuned, true};
+  }
+  const auto ranking = rank(kind, shape, rates);
+  return ranking.empty() ? std::nullopt : std::optional(AttentionChoice{ranking.front().plan, false});
 }
 
 QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates) {

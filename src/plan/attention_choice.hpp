@@ -2,21 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "plan/attention_shape.hpp"
 #include "plan/chip_rates.hpp"
+#include "plan/tuned_plans.hpp"
 #include "warpmill/attention/plan.h"
 #include "warpmill/attention/schedule.h"
 
 namespace wm::plan {
-
-// `left` and `right` count where the kind's mask has them.
-struct AttentionShape {
-  std::int64_t batch = 1, heads = 1, kv_heads = 1;
-  std::int64_t queries = 0, keys = 0;  // of a sequence; of the longest where they differ
-  std::int64_t left = 0, right = 0;
-  bool align_ends = true;
-};
 
 struct AttentionEstimate {
   AttentionPlan plan;
@@ -30,6 +26,17 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
 
 // Every plan that is shipped for the kind, the best for the shape first. Empty where none fits shared memory.
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates);
+
+// The plan the library takes: a measured one where there is one, else the ranking's first. `chip` is the device's name.
+// Nothing where no plan fits the chip. The second form looks into these plans instead of known_plans().
+struct AttentionChoice {
+  AttentionPlan plan;
+  bool tuned = false;
+};
+std::optional<AttentionChoice> choose(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates,
+                                      std::string_view chip);
+std::optional<AttentionChoice> choose(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates,
+                                      std::string_view chip, const TunedPlans& plans);
 
 // The order in which tiles are begun, and the blocks that do.
 QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates);

@@ -1,38 +1,21 @@
 // Plans as text.
 #include "plan/gemm_plan_text.hpp"
 
-#include <array>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "plan/words.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::plan {
 namespace {
 
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc() && end == text.data() + text.size() && value > 0 ? std::optional(value) : std::nullopt;
-}
-
-struct Numbers {
-  int first, second;
-};
-std::optional<Numbers> pair(std::string_view text) {
-  const std::size_t x = text.find('x');
-  if (x == std::string_view::npos) return std::nullopt;
-  const auto first = number(text.substr(0, x)), second = number(text.substr(x + 1));
-  return first && second ? std::optional(Numbers{*first, *second}) : std::nullopt;
-}
-
 // "2x1", or with a third number "1x1x2".
 std::optional<ClusterShape> cluster_from(std::string_view text) {
   const std::size_t x = text.find('x'), second_x = text.find('x', x + 1);
   const auto sizes = pair(text.substr(0, second_x));
-  const auto k = second_x == std::string_view::npos ? std::optional(1) : number(text.substr(second_x + 1));
+  const auto k = second_x == std::string_view::npos ? std::optional(1) : natural(text.substr(second_x + 1));
   return sizes && k ? std::optional(ClusterShape{sizes->first, sizes->second, *k}) : std::nullopt;
 }
 
@@ -52,15 +35,10 @@ std::string text_of(const GemmPlan& p) {
 
 GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
   GemmPlan plan{.tile = {0, 0}, .stages = 0, .cluster = {1, 1}};
-  const std::string_view whole = text;
-  while (!text.empty()) {
-    const std::size_t space = text.find(' ');
-    const std::string_view word = text.substr(0, space);
-    text = space == std::string_view::npos ? "" : text.substr(space + 1);
-    if (word.empty()) continue;
+  for (const std::string_view word : words_of(text)) {
     const auto tile = pair(word);
     const auto cluster = word[0] == 'c' ? cluster_from(word.substr(1)) : std::nullopt;
-    const auto count = number(word.substr(1));
+    const auto count = natural(word.substr(1));
     if (tile) {
       plan.tile = {tile->first, tile->second};
     } else if (cluster) {
@@ -80,9 +58,9 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
       plan.instruction = TensorInstruction::mma;
     } else if (word == "split") {
       plan.split = true;
-    } else if (word.starts_with("split") && number(word.substr(5))) {
+    } else if (word.starts_with("split") && natural(word.substr(5))) {
       plan.split = true;
-      plan.pieces = *number(word.substr(5));
+      plan.pieces = *natural(word.substr(5));
     } else if (word == "exchange") {
       plan.exchange = true;
     } else {
@@ -90,29 +68,23 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
                   fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
                               "multistage, mma, split (or split2, split3, ...), exchange or b8 (a band) after it (in "
                               "'{}')",
-                              word, whole));
+                              word, text));
     }
   }
   if (plan.tile.m == 0)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("the plan '{}' has no tile; write it like '128x256 s4 c2x1'", whole));
+                fmt::format("the plan '{}' has no tile; write it like '128x256 s4 c2x1'", text));
   plan.kind = plan.exchange ? kind.transposed() : kind;
   if (!plan.facts().copy_engine) plan.kind = plan.kind.without_tma();
   return plan.stages == 0 ? plan.with_most_stages() : plan;
 }
 
 GemmShape shape_from_text(std::string_view text) {
-  std::array<std::int64_t, 3> sizes{};
-  const char *at = text.data(), *end = text.data() + text.size();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto [next, status] = std::from_chars(at, end, sizes[i]);
-    const bool last = i + 1 == sizes.size();
-    if (status != std::errc() || sizes[i] < 0 || (last ? next != end : next == end || *next != 'x'))
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is no shape; write it as MxNxK, for example 4096x4096x4096", text));
-    at = next + 1;
-  }
-  return {sizes[0], sizes[1], sizes[2]};
+  const auto sizes = sizes_from<3>(text);
+  if (!sizes)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}' is no shape; write it as MxNxK, for example 4096x4096x4096", text));
+  return {(*sizes)[0], (*sizes)[1], (*sizes)[2]};
 }
 
 }  // namespace wm::plan

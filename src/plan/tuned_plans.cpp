@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "common/environment.hpp"
 #include "common/files.hpp"
 #include "common/log.hpp"
+#include "common/numbers.hpp"
+#include "plan/attention_plan_text.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
@@ -47,8 +49,15 @@ std::string_view name_of_major(Major major) { return major == Major::k ? "k" : "
 // tf32 is how the tensor cores read f32: one kernel.
 DType operand(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
 
-TunedPlan entry_from(std::string_view line) {
-  const auto fields = parts(line, '|');
+double time_from(std::string_view text) {
+  const auto words = parts(text, ' ');
+  const double us = words.empty() ? 0 : number_from<double>(words[0]).value_or(0);
+  if (words.size() != 2 || words[1] != "us" || !(us > 0))
+    refuse(fmt::format("'{}' is no time; write it like '179.1 us'", text));
+  return us;
+}
+
+TunedPlan product_from(const std::vector<std::string_view>& fields) {
   if (fields.size() != 6 || fields[0].empty())
     refuse(fmt::format("an entry has 6 parts between |: chip, types, major-ness, shape, plan, time; here are {}",
                        fields.size()));
@@ -69,12 +78,55 @@ TunedPlan entry_from(std::string_view line) {
   key.m = shape.m, key.n = shape.n, key.k = shape.k;
   plan_from_text(fields[4]);  // refuses what is no plan
   entry.plan = fields[4];
-  const auto time = parts(fields[5], ' ');
-  const auto number = time.empty() ? std::string_view() : time[0];
-  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), entry.us);
-  if (time.size() != 2 || time[1] != "us" || status != std::errc() || end != number.data() + number.size() ||
-      !(entry.us > 0))
-    refuse(fmt::format("'{}' is no time; write it like '179.1 us'", fields[5]));
+  entry.us = time_from(fields[5]);
+  return entry;
+}
+
+constexpr std::string_view attention_mark = "attention ";
+
+TunedAttention attention_from(const std::vector<std::string_view>& fields) {
+  if (fields.size() != 5 || fields[0].empty())
+    refuse(fmt::format("an attention's entry has 5 parts between |: chip, kind, shape, plan, time; here are {}",
+                       fields.size()));
+  TunedAttention entry;
+  auto& [chip, kind, shape] = entry.key;
+  chip = fields[0];
+  const auto words = parts(fields[1].substr(attention_mark.size()), ' ');
+  const auto dim = [&](std::size_t i) { return i < words.size() ? number_from<int>(words[i]).value_or(0) : 0; };
+  kind.head_dim = dim(1), kind.value_dim = dim(2);
+  if (kind.head_dim <= 0 || kind.value_dim <= 0)
+    refuse(fmt::format("'{}' has no type and dims, as in 'attention bf16 128 128'", fields[1]));
+  kind.element = dtype_from_name(words[0]);
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    const std::int64_t limit = i + 1 < words.size() ? number_from<std::int64_t>(words[i + 1]).value_or(-1) : -1;
+    if (words[i] == "right" && limit >= 0)
+      kind.mask.right = true, shape.right = limit, ++i;
+    else if (words[i] == "left" && limit >= 0)
+      kind.mask.left = true, shape.left = limit, ++i;
+    else if (words[i] == "beginnings")
+      shape.align_ends = false;
+    else if (words[i] == "softcap")
+      kind.softcap = true;
+    else if (words[i] == "sequences")
+      kind.sequences = true;
+    else
+      refuse(fmt::format(
+          "'{}' is no part of an attention; there are right N, left N, beginnings, softcap and sequences", words[i]));
+  }
+  const auto sizes = parts(fields[2], 'x');
+  const auto two = [&](std::string_view text) {
+    const auto both = parts(text, '/');
+    const auto first = number_from<std::int64_t>(both[0]), second = number_from<std::int64_t>(both.back());
+    if (both.size() != 2 || !first || !second) refuse(fmt::format("'{}' is no shape, as 4x16/16x4096/4096", fields[2]));
+    return std::pair(*first, *second);
+  };
+  if (sizes.size() != 3) refuse(fmt::format("'{}' is no shape, as 4x16/16x4096/4096", fields[2]));
+  shape.batch = number_from<std::int64_t>(sizes[0]).value_or(0);
+  std::tie(shape.heads, shape.kv_heads) = two(sizes[1]);
+  std::tie(shape.queries, shape.keys) = two(sizes[2]);
+  attention_plan_from_text(fields[3]);  // refuses what is no plan
+  entry.plan = fields[3];
+  entry.us = time_from(fields[4]);
   return entry;
 }
 
@@ -83,6 +135,19 @@ std::string text_of(const TunedPlan& entry) {
   return fmt::format("{} | {} {} {} | {} {}{} | {}x{}x{} | {} | {:.2f} us", key.chip, name_of(key.a), name_of(key.b),
                      name_of(key.d), name_of_major(key.a_major), name_of_major(key.b_major),
                      key.by_threads ? " threads" : "", key.m, key.n, key.k, entry.plan, entry.us);
+}
+
+std::string text_of(const TunedAttention& entry) {
+  const auto& [chip, kind, shape] = entry.key;
+  std::string text =
+      fmt::format("{} | {}{} {} {}", chip, attention_mark, name_of(kind.element), kind.head_dim, kind.value_dim);
+  if (kind.mask.right) text += fmt::format(" right {}", shape.right);
+  if (kind.mask.left) text += fmt::format(" left {}", shape.left);
+  if (!shape.align_ends) text += " beginnings";
+  if (kind.softcap) text += " softcap";
+  if (kind.sequences) text += " sequences";
+  return text + fmt::format(" | {}x{}/{}x{}/{} | {} | {:.2f} us", shape.batch, shape.heads, shape.kv_heads,
+                            shape.queries, shape.keys, entry.plan, entry.us);
 }
 
 bool serves(const TunedKey& entry, const TunedKey& asked) {
@@ -106,6 +171,15 @@ TunedKey key_of(std::string_view chip, const GemmKind& kind, const GemmShape& sh
           kind.b_major,      !kind.by_tma(),  shape.m,         shape.n, shape.k};
 }
 
+TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const AttentionShape& shape) {
+  TunedAttentionKey key{std::string(chip), kind, shape};
+  key.kind.lse = false;
+  if (!kind.mask.left) key.shape.left = 0;
+  if (!kind.mask.right) key.shape.right = 0;
+  if (!kind.mask.left && !kind.mask.right) key.shape.align_ends = true;
+  return key;
+}
+
 TunedPlans TunedPlans::from_text(std::string_view text, std::string_view file, std::vector<std::string>& problems) {
   TunedPlans plans;
   int number = 0;
@@ -116,7 +190,13 @@ TunedPlans TunedPlans::from_text(std::string_view text, std::string_view file, s
     ++number;
     Line read{std::string(line), {}};
     try {
-      if (!line.empty() && line[0] != '#') read.entry = entry_from(line);
+      const auto fields = parts(line, '|');
+      if (line.empty() || line[0] == '#')
+        ;
+      else if (fields.size() > 1 && fields[1].starts_with(attention_mark))
+        read.entry = attention_from(fields);
+      else
+        read.entry = product_from(fields);
     } catch (const Error& error) {
       problems.push_back(fmt::format("{}:{}: {}", file, number, error.what()));
     }
@@ -131,34 +211,46 @@ std::string TunedPlans::text() const {
   return text;
 }
 
-void TunedPlans::set(const TunedPlan& entry) {
-  const Line line{text_of(entry), entry};
-  const auto found = std::find_if(lines_.begin(), lines_.end(),
-                                  [&](const Line& known) { return known.entry && known.entry->key == entry.key; });
-  if (found == lines_.end())
-    lines_.push_back(line);
-  else
-    *found = line;
+template <class Entry>
+void TunedPlans::replace(const Entry& entry) {
+  const auto same = [&](const Line& line) {
+    const auto* const known = std::get_if<Entry>(&line.entry);
+    return known && known->key == entry.key;
+  };
+  const auto found = std::find_if(lines_.begin(), lines_.end(), same);
+  Line& line = found == lines_.end() ? lines_.emplace_back() : *found;
+  line = {text_of(entry), entry};
 }
+void TunedPlans::set(const TunedPlan& entry) { replace(entry); }
+void TunedPlans::set(const TunedAttention& entry) { replace(entry); }
 
 const TunedPlan* TunedPlans::find(const TunedKey& key) const {
   const TunedPlan* nearest = nullptr;
   const auto distance = [&](const TunedPlan& entry) { return std::abs(entry.key.m - key.m); };
   for (const Line& line : lines_) {
-    if (!line.entry) continue;
-    if (line.entry->key == key) return &*line.entry;
-    if (serves(line.entry->key, key) && (!nearest || distance(*line.entry) < distance(*nearest)))
-      nearest = &*line.entry;
+    const auto* const entry = std::get_if<TunedPlan>(&line.entry);
+    if (!entry) continue;
+    if (entry->key == key) return entry;
+    if (serves(entry->key, key) && (!nearest || distance(*entry) < distance(*nearest))) nearest = entry;
   }
   return nearest;
 }
 
-std::vector<TunedPlan> TunedPlans::entries() const {
-  std::vector<TunedPlan> all;
+const TunedAttention* TunedPlans::find(const TunedAttentionKey& key) const {
   for (const Line& line : lines_)
-    if (line.entry) all.push_back(*line.entry);
+    if (const auto* const entry = std::get_if<TunedAttention>(&line.entry); entry && entry->key == key) return entry;
+  return nullptr;
+}
+
+template <class Entry>
+std::vector<Entry> TunedPlans::all() const {
+  std::vector<Entry> all;
+  for (const Line& line : lines_)
+    if (const auto* const entry = std::get_if<Entry>(&line.entry)) all.push_back(*entry);
   return all;
 }
+std::vector<TunedPlan> TunedPlans::entries() const { return all<TunedPlan>(); }
+std::vector<TunedAttention> TunedPlans::attentions() const { return all<TunedAttention>(); }
 
 std::filesystem::path user_plans_file() {
   if (const std::string own = environment("WARPMILL_PLANS"); !own.empty()) return own;

@@ -4,16 +4,24 @@
 //
 // the chip's name, the types of A, B and D, the major-ness of A and B (followed by `threads` where the copy engine
 // cannot bring them), the shape, the plan with its band, and its time. Empty lines and lines that begin with # say
-// nothing.
+// nothing. Of an attention:
+//
+//   NVIDIA H200 | attention bf16 128 128 right 0 | 4x16/16x4096/4096 | 128x176 s2 o1 | 466.0 us
+//
+// the type, the dims of heads and values, the mask's limits, `softcap` and `sequences` where they hold; batch, heads
+// and those of keys and values, queries and keys (of the longest sequence).
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "plan/attention_shape.hpp"
 #include "plan/gemm_ranking.hpp"
+#include "warpmill/attention/kind.h"
 
 namespace wm::plan {
 
@@ -36,24 +44,47 @@ struct TunedPlan {
   double us = 0;
 };
 
+struct TunedAttentionKey {
+  std::string chip;
+  AttentionKind kind;  // lse does not count
+  AttentionShape shape;
+
+  bool operator==(const TunedAttentionKey&) const = default;
+};
+TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const AttentionShape& shape);
+
+struct TunedAttention {
+  TunedAttentionKey key;
+  std::string plan;  // for attention_plan_from_text
+  double us = 0;
+};
+
 class TunedPlans {
  public:
   // Lines that are no entry are left out, each with a problem: "FILE:7: why".
   static TunedPlans from_text(std::string_view text, std::string_view file, std::vector<std::string>& problems);
   // What was read, comments included, with the entries set since.
   std::string text() const;
-  void set(const TunedPlan& entry);  // in the place of one with the same key
+  // In the place of one with the same key.
+  void set(const TunedPlan& entry);
+  void set(const TunedAttention& entry);
 
   // The first entry with this key. Else, for up to 256 rows, one with the same n and k whose m has the same next power
   // of two, the nearest such m first: few rows are a matter of reading B.
   const TunedPlan* find(const TunedKey& key) const;
-  std::vector<TunedPlan> entries() const;
+  const TunedAttention* find(const TunedAttentionKey& key) const;  // the first entry with this key
+  std::vector<TunedPlan> entries() const;                          // of products
+  std::vector<TunedAttention> attentions() const;
 
  private:
   struct Line {
     std::string text;  // as read
-    std::optional<TunedPlan> entry;
+    std::variant<std::monostate, TunedPlan, TunedAttention> entry;
   };
+  template <class Entry>
+  void replace(const Entry& entry);
+  template <class Entry>
+  std::vector<Entry> all() const;
   std::vector<Line> lines_;
 };
 

@@ -51,6 +51,16 @@ double AttentionCase::flops() const {
   return 2 * pairs * static_cast<double>(heads) * (head_dim + value_dim);
 }
 
+double AttentionCase::bytes() const {
+  double of_queries = static_cast<double>(batch * queries), of_keys = static_cast<double>(batch * keys);
+  if (!sequences.empty()) of_queries = of_keys = 0;
+  for (const auto& [own_queries, own_keys] : sequences)
+    of_queries += static_cast<double>(own_queries), of_keys += static_cast<double>(own_keys);
+  const int dims = head_dim + value_dim;
+  return static_cast<double>(heads) * of_queries * (2.0 * dims + sizeof(float)) +
+         static_cast<double>(kv_heads) * of_keys * 2.0 * dims;
+}
+
 RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& problem, std::uint64_t seed)
     : problem_(problem),
       operands_(stream.device(), 0),

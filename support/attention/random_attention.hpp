@@ -34,6 +34,7 @@ struct AttentionCase {
   float spread = 1;  // of q's values: a larger one makes peaks that move
 
   double flops() const;  // of both products, what no query sees left out
+  double bytes() const;  // of operands and results
 };
 
 // Normal random values; the output and the logarithms hold NaNs, so that an element nobody writes is found.

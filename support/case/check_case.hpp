@@ -1,53 +1,14 @@
-// Judging a case: runs on the virtual GPU in several modes and with several seeds, their findings together.
+// Judging a case.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "case.hpp"
-#include "run_case.hpp"
-#include "warpmill/check.hpp"
-#include "warpmill/virtual.hpp"
+#include "check_runs.hpp"
 
 namespace wm::cases {
 
-// One of the runs.
-struct CheckRun {
-  vgpu::Mode mode;
-  std::uint64_t seed;
+struct CaseCheck : CheckResult {
+  RunResult first;  // what was compiled, and for which device
 };
-
-struct CheckRequest {
-  std::vector<vgpu::Mode> modes;  // none: all
-  std::uint64_t seeds = 3;        // of the modes that have dice; the friendly one runs once
-  std::uint64_t max_instructions = 0;
-  bool machine_code = false;  // as of RunRequest
-  Tell tell{};
-  std::function<vgpu::Answer(const vgpu::RunProgress&)> progress{};
-  std::function<void(const CheckRun& run, std::uint64_t number, std::uint64_t of)> begin{};  // number from 1
-};
-
-struct CheckResult {
-  vgpu::CheckReport report;
-  std::uint64_t runs = 0;  // that were made, out of
-  std::uint64_t wanted = 0;
-  std::uint64_t right = 0, wrong = 0, not_ended = 0;  // the others compared nothing
-  struct Wrong {
-    CheckRun run;
-    std::vector<OutputResult> outputs;
-  };
-  std::optional<Wrong> first_wrong;
-  RunResult first;       // what was compiled, and for which device
-  bool stopped = false;  // by the caller: the findings are those until then
-
-  // The result is wrong and no finding says why.
-  bool unexplained() const { return wrong > 0 && report.clean(); }
-};
-
-// Where `progress`, `tell` or `begin` end it, with ErrorCode::stopped, the result until there.
-CheckResult check_case(const Case& description, const CheckRequest& request);
+CaseCheck check_case(const Case& description, const CheckRequest& request);
 
 }  // namespace wm::cases

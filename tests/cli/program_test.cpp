@@ -82,13 +82,14 @@ TEST_F(Program, WhatCannotRunExitsWithTwoAndSaysWhy) {
 }
 
 TEST_F(Program, AnUnknownCommandIsRefusedWithThoseThereAre) {
-  const std::string there_are = "there are run, check, demo, doctor, devices, cache, gemm, plan, bench, tune";
+  const std::string there_are =
+      "there are run, check, demo, doctor, devices, cache, gemm, attention, plan, bench, tune";
   for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {"bogus", "there is no command 'bogus'; " + there_are},
            {"chek x.json", "there is no command 'chek'; " + there_are + " (is check meant?)"},
            {"", "a command is needed; " + there_are},
-           {"plan", "plan ...: a command is needed; there is gemm"},
-           {"tune gem 3x3x3", "there is no command 'tune gem'; there is gemm (is gemm meant?)"}}) {
+           {"plan", "plan ...: a command is needed; there are gemm, attention"},
+           {"tune gem 3x3x3", "there is no command 'tune gem'; there are gemm, attention (is gemm meant?)"}}) {
     const Ended ended = start(arguments);
     EXPECT_EQ(ended.status, 2) << arguments;
     EXPECT_EQ(ended.err, "warpmill: " + message + "\n");

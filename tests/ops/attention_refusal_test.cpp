@@ -119,6 +119,8 @@ TEST_F(Attention, HasNothingToDoWithoutQueries) {
   const Buffer memory(device, 1 << 16);
   const View none = memory.view(bf16, {1, 2, 0, 64}), keys = memory.view(bf16, {1, 2, 10, 64});
   EXPECT_EQ(attention(stream, {.q = none, .k = keys, .v = keys, .out = none}).blocks, 0u);
+  const View no_batch = memory.view(bf16, {0, 2, 10, 64}), lse = memory.view<float>({0, 2, 10});
+  EXPECT_EQ(attention(stream, {.q = no_batch, .k = no_batch, .v = no_batch, .out = no_batch, .lse = lse}).blocks, 0u);
 }
 
 }  // namespace wm::test

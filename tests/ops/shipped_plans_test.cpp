@@ -1,44 +1,25 @@
 // Plans that the ranking or the shipped table may choose compile without lost speed: no C75xx line, no spill, no stack
 // frame. All of them for plain bf16 and e4m3; for other kinds the ranking's first for products large, middle and flat.
 #include <algorithm>
-#include <atomic>
-#include <set>
-#include <thread>
 
 #include <gtest/gtest.h>
 
+#include "ops/clean_compile.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_ranking.hpp"
 #include "plan/tuned_plans.hpp"
-#include "warpmill/error.hpp"
-#include "warpmill/jit.hpp"
 
 namespace wm {
 namespace {
 
-void expect_clean(std::vector<GemmPlan> plans, std::string_view arch = "sm_90a") {
-  // Plans that differ only in what the host does with them are one kernel.
-  std::set<std::string> seen;
-  std::erase_if(plans, [&](const GemmPlan& plan) { return !seen.insert(ops::gemm_source(plan).expression).second; });
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::string> failures(plans.size());
-  const auto work = [&] {
-    for (std::size_t i; (i = next++) < plans.size();) try {
-        const bool own = plans[i].kind.epilogue.activation == Activation::expression;
-        const auto source = ops::gemm_source(plans[i], own ? "x * sigmoid(1.702f * x)" : "");
-        const jit::Program program = ops::compile(source, Architecture::parse(arch), ops::Target::chip);
-        for (const std::string& words : program.lost_speed) failures[i] += words + '\n';
-        if (program.resources.size() != 1) failures[i] = "the compiler said nothing of the kernel's resources";
-      } catch (const Error& error) {
-        failures[i] = error.what();
-      }
-  };
-  std::thread second(work);
-  work();
-  second.join();
-  for (std::size_t i = 0; i < plans.size(); ++i)
-    EXPECT_EQ(failures[i], "") << plan::text_of(plans[i]) << ": " << ops::gemm_source(plans[i]).expression;
+void expect_clean(const std::vector<GemmPlan>& plans, std::string_view arch = "sm_90a") {
+  std::vector<test::NamedSource> kernels;
+  for (const GemmPlan& plan : plans) {
+    const bool own = plan.kind.epilogue.activation == Activation::expression;
+    kernels.push_back({plan::text_of(plan), ops::gemm_source(plan, own ? "x * sigmoid(1.702f * x)" : "")});
+  }
+  test::expect_clean(std::move(kernels), arch);
 }
 
 GemmKind of_types(DType a, DType b, DType d) { return {.a = a, .b = b, .d = d}; }

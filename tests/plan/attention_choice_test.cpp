@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/attention_plan_text.hpp"
+#include "warpmill/error.hpp"
+
 namespace wm::plan {
 
 TEST(AttentionSchedule, BeginsEveryTileOnceAndLongOnesBeforeShortOnes) {
@@ -42,7 +45,7 @@ TEST(AttentionRanking, HasAPlanForEveryKindThatFitsAndIsOrdered) {
         for (std::size_t i = 0; i < ranking.size(); ++i) {
           EXPECT_TRUE(ranking[i].plan.valid());
           EXPECT_EQ(ranking[i].plan.kind, kind);
-          if (i > 0) EXPECT_LE(ranking[i - 1].seconds, ranking[i].seconds);
+          EXPECT_LE(ranking[i == 0 ? 0 : i - 1].seconds, ranking[i].seconds);
         }
         EXPECT_EQ(ranking.front().plan.groups == 1, queries <= 64);
       }
@@ -70,6 +73,65 @@ TEST(AttentionRanking, TakesNarrowBlocksForShortCausalSequences) {
   kind.mask.right = true;
   EXPECT_EQ(rank(kind, {8, 16, 16, 2048, 2048}, {}).front().plan.keys, 128);
   EXPECT_EQ(rank(kind, {1, 16, 16, 16384, 16384}, {}).front().plan.keys, 176);
+}
+
+TEST(AttentionPlanText, IsReadAsItIsWritten) {
+  for (const AttentionPlan& plan :
+       {AttentionPlan{}, AttentionPlan{.keys = 176, .groups = 3, .stages = 4, .strips = 0, .turns = false}}) {
+    const AttentionPlan read = attention_plan_from_text(text_of(plan), plan.kind);
+    EXPECT_EQ(read, plan) << text_of(plan);
+  }
+  for (const char* const text : {"", "128", "100x64", "128x64 s0", "128x64 o-1", "128x64 x", "0x64", "128x64 noturns2"})
+    EXPECT_THROW(attention_plan_from_text(text), Error) << text;
+}
+
+TEST(AttentionChoice, TakesAMeasuredPlanOfExactlyThisAttention) {
+  AttentionKind kind{.mask = {.right = true}};
+  const AttentionShape shape{4, 16, 4, 4096, 4000};
+  TunedPlans plans;
+  plans.set(TunedAttention{key_of("Chip", kind, shape), "128x64 s2 o1", 500});
+  const auto plan_of = [&](const AttentionKind& asked, const AttentionShape& sizes, std::string_view chip) {
+    return choose(asked, sizes, {}, chip, plans).value();
+  };
+  EXPECT_TRUE(plan_of(kind, shape, "Chip").tuned);
+  EXPECT_EQ(text_of(plan_of(kind, shape, "Chip").plan), "128x64 s2 o1");
+  AttentionKind with_lse = kind;
+  with_lse.lse = true;
+  EXPECT_TRUE(plan_of(with_lse, shape, "Chip").tuned) << "the logarithms change nothing";
+  EXPECT_FALSE(plan_of(kind, shape, "Other").tuned);
+  AttentionShape longer = shape;
+  ++longer.keys;
+  EXPECT_FALSE(plan_of(kind, longer, "Chip").tuned);
+  kind.mask.right = false;
+  EXPECT_FALSE(plan_of(kind, shape, "Chip").tuned);
+}
+
+TEST(AttentionChoice, IsWrittenIntoTheTableAndReadBack) {
+  const AttentionKind kinds[] = {{},
+                                 {.element = DType::f16, .head_dim = 192, .value_dim = 128, .mask = {.right = true}},
+                                 {.mask = {.right = true, .left = true}, .softcap = true, .sequences = true}};
+  TunedPlans plans;
+  AttentionShape shape{
+      .batch = 4, .heads = 16, .kv_heads = 2, .queries = 100, .keys = 4096, .left = 7, .align_ends = false};
+  for (const AttentionKind& kind : kinds)
+    plans.set(TunedAttention{key_of("NVIDIA H200", kind, shape), "128x176 s2 o1", 5});
+  plans.set(TunedAttention{key_of("NVIDIA H200", kinds[0], shape), "128x64 s2 o1", 4});
+  std::vector<std::string> problems;
+  const TunedPlans read = TunedPlans::from_text(plans.text(), "file", problems);
+  EXPECT_TRUE(problems.empty()) << problems.front();
+  ASSERT_EQ(read.attentions().size(), 3u) << plans.text();
+  for (const AttentionKind& kind : kinds)
+    EXPECT_NE(read.find(key_of("NVIDIA H200", kind, shape)), nullptr) << plans.text();
+  EXPECT_EQ(read.find(key_of("NVIDIA H200", kinds[0], shape))->plan, "128x64 s2 o1");
+  for (const char* const wrong :
+       {"C | attention bf16 | 1x1/1x1/1 | 128x64 | 1 us", "C | attention bf16 64 64 up | 1x1/1x1/1 | 128x64 | 1 us",
+        "C | attention bf16 64 64 right | 1x1/1x1/1 | 128x64 | 1 us",
+        "C | attention bf16 64 64 | 1x1x1 | 128x64 | 1 us", "C | attention bf16 64 64 | 1x1/1x1/1 | 128 | 1 us",
+        "C | attention bf16 64 64 | 1x1/1x1/1 | 128x64 | 1 ms", "C | attention bf16 64 64 | 1x1/1x1/1 | 128x64"}) {
+    problems.clear();
+    TunedPlans::from_text(wrong, "file", problems);
+    EXPECT_EQ(problems.size(), 1u) << wrong;
+  }
 }
 
 }  // namespace wm::plan

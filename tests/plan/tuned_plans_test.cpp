@@ -69,7 +69,7 @@ TEST(TunedPlans, ReadsAndWritesTheSame) {
 
 TEST(TunedPlans, AnEntryTakesThePlaceOfItsPredecessor) {
   TunedPlans plans = read("# above\n" + entry(64, "64x64 c1x1 g1") + "# between\n" + entry(128, "128x64 c1x1"));
-  plans.set({key_of("Chip", {}, {64, 512, 256}), "64x32 s4 c1x1 g1 b2", 4.25});
+  plans.set(TunedPlan{key_of("Chip", GemmKind{}, {64, 512, 256}), "64x32 s4 c1x1 g1 b2", 4.25});
   EXPECT_EQ(plans.text(),
             "# above\nChip | bf16 bf16 bf16 | k k | 64x512x256 | 64x32 s4 c1x1 g1 b2 | 4.25 us\n# between\n" +
                 entry(128, "128x64 c1x1"));
@@ -108,7 +108,7 @@ TEST(TunedPlans, AnEntryServesItsShapeChipTypesAndMajorness) {
   EXPECT_EQ(found(plans, 64, {.a = DType::f16, .b = DType::f16}), "");
   EXPECT_EQ(found(plans, 64, {.a_major = Major::mn}), "");
   EXPECT_EQ(found(plans, 64, {.a_producer = Producer::copies8, .b_producer = Producer::copies8}), "");
-  EXPECT_EQ(plans.find(key_of("Chip", {}, {64, 512, 512})), nullptr);
+  EXPECT_EQ(plans.find(key_of("Chip", GemmKind{}, {64, 512, 512})), nullptr);
   EXPECT_EQ(found(plans, 64, {.epilogue = {.column_bias = true}}), "64x64 c1x1 g1");
 }
 

@@ -1,0 +1,156 @@
+// Words of the command line to attentions and back.
+#include "commands/attention_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/numbers.hpp"
+#include "plan/attention_plan_text.hpp"
+#include "plan/words.hpp"
+#include "warpmill/dtype.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, why); }
+
+// "100" or, where queries and keys differ, "100/2000".
+std::pair<std::int64_t, std::int64_t> lengths_from(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto queries = number_from<std::int64_t>(text.substr(0, slash));
+  const auto keys = slash == text.npos ? queries : number_from<std::int64_t>(text.substr(slash + 1));
+  if (!queries || !keys || *queries < 0 || *keys < 0)
+    refuse(fmt::format("'{}' is no length; write 100, or 100/2000 for 100 queries and 2000 keys", text));
+  return {*queries, *keys};
+}
+
+// "256": so many to the left, none to the right beyond the query's own; "256,64": to the left and to the right; a part
+// left out is no limit.
+void set_window(std::string_view text, AttentionMask& mask) {
+  const std::size_t comma = text.find(',');
+  const auto side = [&](std::string_view part) -> std::optional<std::int64_t> {
+    if (part.empty()) return std::nullopt;
+    const auto keys = number_from<std::int64_t>(part);
+    if (!keys || *keys < 0)
+      refuse(fmt::format(
+          "'{}' is no window; write LEFT or LEFT,RIGHT, as in 256 or 256,64 (',64': no limit to the left)", text));
+    return keys;
+  };
+  mask.left = side(text.substr(0, comma));
+  mask.right = comma == text.npos ? 0 : side(text.substr(comma + 1));
+}
+
+bench::HeadLayout layout_from(std::string_view name) {
+  if (name == "heads-first") return bench::HeadLayout::heads_first;
+  if (name == "positions-first") return bench::HeadLayout::positions_first;
+  if (name == "packed") return bench::HeadLayout::packed;
+  refuse(fmt::format("'{}' is no layout; there are heads-first, positions-first and packed", name));
+}
+
+}  // namespace
+
+bench::AttentionCase case_of(const AttentionOptions& options) {
+  const auto sizes = plan::sizes_from<4>(options.shape);
+  if (!sizes)
+    refuse(
+        fmt::format("'{}' is no shape; write it as BATCHxHEADSxLENGTHxDIM, for example 4x16x4096x128", options.shape));
+  bench::AttentionCase attention;
+  attention.batch = (*sizes)[0];
+  attention.heads = (*sizes)[1];
+  attention.queries = (*sizes)[2];
+  if ((*sizes)[3] > 256) refuse(fmt::format("a head dim of {}; there are 64, 128, 192 and 256", (*sizes)[3]));
+  attention.head_dim = static_cast<int>((*sizes)[3]);
+  attention.value_dim = options.value_dim > 0 ? options.value_dim : attention.head_dim;
+  attention.kv_heads = options.kv_heads > 0 ? options.kv_heads : attention.heads;
+  attention.keys = options.kv_length >= 0 ? options.kv_length : attention.queries;
+  if (attention.kv_heads == 0 || attention.heads % attention.kv_heads)
+    refuse(fmt::format("{} heads are no multiple of {} heads of keys and values", attention.heads, attention.kv_heads));
+  attention.dtype = dtype_from_name(options.dtype);
+  if (attention.dtype != DType::bf16 && attention.dtype != DType::f16)
+    refuse(fmt::format("attention takes bf16 and f16, not {}", options.dtype));
+  if (!options.window.empty()) set_window(options.window, attention.mask);
+  if (options.causal) attention.mask.right = 0;
+  if (options.align != "ends" && options.align != "beginnings")
+    refuse(fmt::format("'{}' is no alignment; there are ends and beginnings", options.align));
+  attention.mask.alignment = options.align == "ends" ? Alignment::ends : Alignment::beginnings;
+  attention.softcap = options.softcap;
+  attention.scale = options.scale;
+  attention.layout = layout_from(options.layout);
+  attention.lse = options.lse;
+  for (const std::string& length : options.lengths) attention.sequences.push_back(lengths_from(length));
+  return attention;
+}
+
+std::optional<AttentionPlan> plan_of(std::string_view text, const bench::AttentionCase& attention) {
+  if (text.empty()) return std::nullopt;
+  const AttentionPlan plan = plan::attention_plan_from_text(text, kind_of(attention));
+  if (!plan.valid()) refuse(fmt::format("the plan '{}' is impossible: {}", text, plan.problem()));
+  return plan;
+}
+
+AttentionKind kind_of(const bench::AttentionCase& attention) {
+  return {.element = attention.dtype,
+          .head_dim = attention.head_dim,
+          .value_dim = attention.value_dim,
+          .mask = {.right = attention.mask.right.has_value(), .left = attention.mask.left.has_value()},
+          .softcap = attention.softcap > 0,
+          .sequences = !attention.sequences.empty(),
+          .lse = attention.lse};
+}
+
+plan::AttentionShape shape_of(const bench::AttentionCase& a) {
+  plan::AttentionShape shape{.batch = a.batch,
+                             .heads = a.heads,
+                             .kv_heads = a.kv_heads,
+                             .queries = a.queries,
+                             .keys = a.keys,
+                             .left = a.mask.left.value_or(0),
+                             .right = a.mask.right.value_or(0),
+                             .align_ends = a.mask.alignment == Alignment::ends};
+  if (!a.sequences.empty()) shape.batch = static_cast<std::int64_t>(a.sequences.size()), shape.queries = shape.keys = 0;
+  for (const auto& [queries, keys] : a.sequences)
+    shape.queries = std::max(shape.queries, queries), shape.keys = std::max(shape.keys, keys);
+  return shape;
+}
+
+std::vector<std::string> words_of(const AttentionOptions& options) {
+  std::vector<std::string> words{"--dtype", options.dtype, "--align", options.align, "--layout", options.layout};
+  const auto add = [&](const char* option, const std::string& value) { words.insert(words.end(), {option, value}); };
+  if (options.kv_heads > 0) add("--kv-heads", std::to_string(options.kv_heads));
+  if (options.kv_length >= 0) add("--kv-length", std::to_string(options.kv_length));
+  if (options.value_dim > 0) add("--value-dim", std::to_string(options.value_dim));
+  if (!options.window.empty()) add("--window", options.window);
+  if (options.softcap > 0) add("--softcap", std::to_string(options.softcap));
+  if (options.scale) add("--scale", std::to_string(*options.scale));
+  if (!options.lengths.empty()) add("--lengths", fmt::format("{}", fmt::join(options.lengths, ",")));
+  if (options.causal) words.emplace_back("--causal");
+  if (!options.lse) words.emplace_back("--no-lse");
+  return words;
+}
+
+std::string text_of(const bench::AttentionCase& a) {
+  const std::string heads =
+      a.heads == a.kv_heads ? fmt::format("{}", a.heads) : fmt::format("{}/{}", a.heads, a.kv_heads);
+  const std::string dims =
+      a.head_dim == a.value_dim ? fmt::format("{}", a.head_dim) : fmt::format("{}/{}", a.head_dim, a.value_dim);
+  const auto length = [](std::int64_t queries, std::int64_t keys) {
+    return queries == keys ? fmt::format("{}", queries) : fmt::format("{}/{}", queries, keys);
+  };
+  std::string text;
+  if (a.sequences.empty()) {
+    text = fmt::format("{} x {} x {} x {}", a.batch, heads, length(a.queries, a.keys), dims);
+  } else {
+    std::vector<std::string> lengths;
+    for (const auto& [queries, keys] : a.sequences) lengths.push_back(length(queries, keys));
+    text = fmt::format("{} sequences ({}) x {} x {}", lengths.size(), fmt::join(lengths, ", "), heads, dims);
+  }
+  text += fmt::format(" {}", name_of(a.dtype));
+  if (a.mask.left) text += fmt::format(", {} keys to the left", *a.mask.left);
+  if (a.mask.right)
+    text += *a.mask.right == 0 ? std::string(", causal") : fmt::format(", {} keys to the right", *a.mask.right);
+  if (a.softcap > 0) text += fmt::format(", softcap {}", a.softcap);
+  return text;
+}
+
+}  // namespace wm::cli

@@ -1,0 +1,26 @@
+// Something under the judge's eyes, and what is told of it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "case/check_runs.hpp"
+#include "commands.hpp"
+#include "outcome.hpp"
+
+namespace wm::cli {
+
+// What was judged, besides its findings.
+struct Judged {
+  std::string name;
+  std::optional<cases::RunResult> first{};  // of a case
+  std::optional<std::string> plan{};
+  std::string not_judged{};  // what lies outside the judge's eyes, for those whose results are wrong all the same
+};
+
+// Judges with progress in view, prints what was found, and returns the exit status.
+int judged(const CheckOptions& options,
+           const std::function<cases::CheckResult(const cases::CheckRequest& request, Judged& judged)>& check);
+
+}  // namespace wm::cli

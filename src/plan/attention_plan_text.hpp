@@ -1,0 +1,18 @@
+// An attention's plan in words and back: "128x176 s2 o1": queries of a tile (64 for each multiply group) by keys of a
+// step, stages of K and V, strips of the output in flight, and "noturns" where groups do not queue their products.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "warpmill/attention/plan.h"
+
+namespace wm::plan {
+
+std::string text_of(const AttentionPlan& plan);
+
+// What is left out is AttentionPlan's default. Throws invalid_argument and says what a plan looks like; whether it is
+// possible is AttentionPlan::problem()'s to say.
+AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind = {});
+
+}  // namespace wm::plan

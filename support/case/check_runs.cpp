@@ -1,0 +1,59 @@
+// Runs under the judge's eyes.
+#include "check_runs.hpp"
+
+#include "warpmill/error.hpp"
+
+namespace wm::cases {
+namespace {
+
+std::vector<CheckRun> runs_of(const CheckRequest& request) {
+  using vgpu::Mode;
+  const std::vector<Mode> all = {Mode::friendly, Mode::random, Mode::adversarial};
+  std::vector<CheckRun> runs;
+  for (const Mode mode : request.modes.empty() ? all : request.modes)
+    for (std::uint64_t seed = 0; seed < (mode == Mode::friendly ? 1 : request.seeds); ++seed)
+      runs.push_back({mode, seed});
+  return runs;
+}
+
+void count(const CheckRun& run, const RunVerdict& verdict, CheckResult& result) {
+  ++result.runs;
+  result.report.join(verdict.report.check.value());
+  if (!verdict.ended)
+    ++result.not_ended;
+  else if (verdict.right)
+    ++(*verdict.right ? result.right : result.wrong);
+  if (verdict.ended && verdict.right == false && !result.first_wrong) result.first_wrong = {run, verdict.outputs};
+}
+
+}  // namespace
+
+CheckResult check_runs(const Device& device, const CheckRequest& request,
+                       const std::function<RunVerdict(const vgpu::RunOptions& options)>& run) {
+  CheckResult result;
+  const std::vector<CheckRun> runs = runs_of(request);
+  result.wanted = runs.size();
+  bool launched = false;  // in the present run
+  vgpu::RunOptions options{.max_instructions = request.max_instructions, .check = true};
+  if (request.progress)
+    options.progress = [&](const vgpu::RunProgress& so_far) {
+      launched = true;
+      return request.progress(so_far);
+    };
+  try {
+    for (const CheckRun& next : runs) {
+      launched = false;
+      if (request.begin) request.begin(next, result.runs + 1, runs.size());
+      options.mode = next.mode;
+      options.seed = next.seed;
+      count(next, run(options), result);
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::stopped) throw;
+    result.stopped = true;
+    if (launched) result.report.join(vgpu::last_run(device).check.value());
+  }
+  return result;
+}
+
+}  // namespace wm::cases

@@ -1,0 +1,46 @@
+// Plans of attention that the ranking may choose compile without lost speed: every one for plain bf16 heads of 128; of
+// each other kind the one for few queries, for short, middle and long sequences.
+#include <gtest/gtest.h>
+
+#include "ops/attention_kernel.hpp"
+#include "ops/clean_compile.hpp"
+#include "plan/attention_choice.hpp"
+#include "plan/attention_plan_text.hpp"
+
+namespace wm {
+namespace {
+
+test::NamedSource kernel_of(const AttentionPlan& plan) { return {plan::text_of(plan), ops::attention_source(plan)}; }
+
+std::vector<AttentionKind> sample_of_kinds() {
+  std::vector<AttentionKind> kinds;
+  for (const auto& [dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}})
+    for (const bool causal : {false, true})
+      kinds.push_back({.head_dim = dim, .value_dim = value_dim, .mask = {.right = causal}, .lse = true});
+  kinds.push_back({.element = DType::f16, .softcap = true});
+  kinds.push_back({.mask = {.right = true, .left = true}, .sequences = true, .lse = true});
+  kinds.push_back({.head_dim = 64, .value_dim = 64, .mask = {.left = true}, .softcap = true, .sequences = true});
+  kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true, .lse = true});
+  return kinds;
+}
+
+}  // namespace
+
+TEST(ShippedAttention, OfOneKindCompilesWithoutLostSpeed) {
+  std::vector<test::NamedSource> kernels;
+  for (const std::int64_t queries : {64, 4096})
+    for (const auto& candidate : plan::rank({}, {4, 16, 16, queries, 4096}, {}))
+      kernels.push_back(kernel_of(candidate.plan));
+  EXPECT_GT(kernels.size(), 10u);
+  test::expect_clean(std::move(kernels));
+}
+
+TEST(ShippedAttention, OfEveryKindCompilesWithoutLostSpeed) {
+  std::vector<test::NamedSource> kernels;
+  for (const AttentionKind& kind : sample_of_kinds())
+    for (const std::int64_t length : {64, 512, 2048, 16384})
+      kernels.push_back(kernel_of(plan::rank(kind, {4, 16, 16, length, length}, {}).front().plan));
+  test::expect_clean(std::move(kernels));
+}
+
+}  // namespace wm
