@@ -1,8 +1,10 @@
 // Checks of an attention request.
 #include "ops/attention_problem.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -150,9 +152,9 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   if (request.lse) {
     const View& lse = *request.lse;
     check_device(lse, "lse", stream);
-    std::vector<std::int64_t> expected(out.shape.begin(), out.shape.end() - 1);
+    const std::span<const std::int64_t> expected(out.shape.data(), out.shape.size() - 1);
     const bool side_by_side = lse.elements() == 0 || lse.shape.back() == 1 || lse.strides.back() == 1;
-    if (lse.dtype != DType::f32 || lse.shape != expected || !side_by_side)
+    if (lse.dtype != DType::f32 || !std::ranges::equal(lse.shape, expected) || !side_by_side)
       refuse_attention(fmt::format("lse holds {} of shape {}; it is f32 of shape {}, positions side by side",
                                    name_of(lse.dtype), sizes(lse), fmt::format("{}", fmt::join(expected, " x "))));
     if (overlaps_itself(lse)) refuse_attention("lse's elements overlap");
