@@ -6,6 +6,7 @@
 
 #include "case/compare.hpp"
 #include "case/fill.hpp"
+#include "case/product.hpp"
 #include "mutate.hpp"
 #include "promise.hpp"
 #include "tensor_map/rules.hpp"
@@ -38,6 +39,17 @@ void check(const Layout& layout, const Fill& fill) {
   promise(compare(layout, back, layout.dtype, back, {.nan_equal = true}).holds(), "a buffer equals itself");
 }
 
+// A product of what the buffers hold has an element for each of the result's.
+void check(const Case& description, const Layout& result, const Product& product) {
+  std::vector<std::vector<std::byte>> elements;
+  for (const BufferSpec& buffer : description.buffers) {
+    if (buffer.layout.elements > small || std::holds_alternative<NpyFile>(buffer.fill)) return;
+    elements.push_back(fill_elements(buffer.fill, buffer.layout));
+  }
+  promise(product_elements(product, description.buffers, elements).size() == result.elements * sizeof(double),
+          "a product gives every element");
+}
+
 void check(const Case& description) {
   for (const BufferSpec& buffer : description.buffers) check(buffer.layout, buffer.fill);
   for (const ArgumentSpec& argument : description.arguments)
@@ -51,6 +63,8 @@ void check(const Case& description) {
     if (output.expected)
       if (const auto* fill = std::get_if<Fill>(&*output.expected))
         check(description.buffers[output.buffer].layout, *fill);
+      else if (const auto* product = std::get_if<Product>(&*output.expected))
+        check(description, description.buffers[output.buffer].layout, *product);
 }
 
 }  // namespace
