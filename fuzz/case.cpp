@@ -59,12 +59,12 @@ void check(const Case& description) {
         wm::fuzz::promise_clean(violation->refusal());
       wm::fuzz::promise_clean(map->map.describe(arch));
     }
-  for (const OutputSpec& output : description.outputs)
-    if (output.expected)
-      if (const auto* fill = std::get_if<Fill>(&*output.expected))
-        check(description.buffers[output.buffer].layout, *fill);
-      else if (const auto* product = std::get_if<Product>(&*output.expected))
-        check(description, description.buffers[output.buffer].layout, *product);
+  for (const OutputSpec& output : description.outputs) {
+    if (!output.expected) continue;
+    const Layout& layout = description.buffers[output.buffer].layout;
+    if (const auto* fill = std::get_if<Fill>(&*output.expected)) check(layout, *fill);
+    if (const auto* product = std::get_if<Product>(&*output.expected)) check(description, layout, *product);
+  }
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>&
       expected = other->initial ? buffers.initial()[other->buffer] : buffers.elements(other->buffer);
     } else if (const auto* product = std::get_if<Product>(&*spec.expected)) {
       dtype = DType::f64;
+      check_host_memory(make_layout(dtype, buffer.layout.shape));
       expected = product_elements(*product, specs, buffers.initial(), request.tell);
     } else {
       expected = fill_elements(std::get<Fill>(*spec.expected), buffer.layout, request.tell);
