@@ -31,6 +31,7 @@ WM_DEVICE void load(const TensorMap& a, const TensorMap& b, u32 m, u32 n, u32 k,
     const Stage stage = ring.acquire();  // everybody has let go of it
     shared.a[stage.index].load(a, m, at, stage.full);
     shared.b[stage.index].load(b, n, at, stage.full);
+    ring.commit(stage);
   }
 }
 

@@ -73,6 +73,7 @@ extern "C" __global__ __launch_bounds__((1 + groups) * warpgroup_threads,
         const Stage stage = ring.acquire();
         shared.a[stage.index].load(a, row, at, stage.full);
         shared.b[stage.index].load(b, column, at, stage.full);
+        ring.commit(stage);
       }
     });
   } else {
