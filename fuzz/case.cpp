@@ -6,6 +6,7 @@
 
 #include "case/compare.hpp"
 #include "case/fill.hpp"
+#include "case/product.hpp"
 #include "mutate.hpp"
 #include "promise.hpp"
 #include "tensor_map/rules.hpp"
@@ -38,6 +39,17 @@ void check(const Layout& layout, const Fill& fill) {
   promise(compare(layout, back, layout.dtype, back, {.nan_equal = true}).holds(), "a buffer equals itself");
 }
 
+// A product of what the buffers hold has an element for each of the result's.
+void check(const Case& description, const Layout& result, const Product& product) {
+  std::vector<std::vector<std::byte>> elements;
+  for (const BufferSpec& buffer : description.buffers) {
+    if (buffer.layout.elements > small || std::holds_alternative<NpyFile>(buffer.fill)) return;
+    elements.push_back(fill_elements(buffer.fill, buffer.layout));
+  }
+  promise(product_elements(product, description.buffers, elements).size() == result.elements * sizeof(double),
+          "a product gives every element");
+}
+
 void check(const Case& description) {
   for (const BufferSpec& buffer : description.buffers) check(buffer.layout, buffer.fill);
   for (const ArgumentSpec& argument : description.arguments)
@@ -47,10 +59,12 @@ void check(const Case& description) {
         wm::fuzz::promise_clean(violation->refusal());
       wm::fuzz::promise_clean(map->map.describe(arch));
     }
-  for (const OutputSpec& output : description.outputs)
-    if (output.expected)
-      if (const auto* fill = std::get_if<Fill>(&*output.expected))
-        check(description.buffers[output.buffer].layout, *fill);
+  for (const OutputSpec& output : description.outputs) {
+    if (!output.expected) continue;
+    const Layout& layout = description.buffers[output.buffer].layout;
+    if (const auto* fill = std::get_if<Fill>(&*output.expected)) check(layout, *fill);
+    if (const auto* product = std::get_if<Product>(&*output.expected)) check(description, layout, *product);
+  }
 }
 
 }  // namespace

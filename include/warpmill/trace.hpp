@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "warpmill/api.hpp"
+#include "warpmill/buffer.hpp"
+#include "warpmill/module.hpp"
 
 namespace wm {
 
@@ -25,4 +27,20 @@ struct WARPMILL_API Trace {
   std::string to_json() const;
 };
 
+namespace trace {
+
+// The stamps of one launch of a kernel that was compiled with WM_STAMPS. Lives until the launch has ended.
+class WARPMILL_API StampRecords {
+ public:
+  // `config`, of the launch, gets the shared memory that stamps take.
+  StampRecords(const Stream& stream, const Kernel& kernel, LaunchConfig& config);
+  // Waits for the stream.
+  Trace read(const Stream& stream) const;
+
+ private:
+  std::uint32_t warps_per_block_;
+  Buffer records_;
+};
+
+}  // namespace trace
 }  // namespace wm

@@ -90,10 +90,14 @@ struct BufferContents {  // of another buffer
   std::size_t buffer = 0;
   bool initial = false;  // as it was before the run, not after
 };
+struct Product {  // a times b transposed, plus the bias in every row; of buffers as they were before the run
+  std::size_t a = 0, b = 0;
+  std::optional<std::size_t> bias;
+};
 struct OutputSpec {
   std::size_t buffer = 0;
   std::optional<std::filesystem::path> write;
-  std::optional<std::variant<BufferContents, Fill>> expected;
+  std::optional<std::variant<BufferContents, Fill, Product>> expected;
   std::string expected_name;  // in reports: "x", "y.npy", "a fill"
   Tolerance tolerance;
   std::string place;

@@ -11,6 +11,7 @@
 #include "case.hpp"
 #include "document.hpp"
 #include "files.hpp"
+#include "product.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cases {
@@ -86,7 +87,8 @@ class Reader {
     case_.module = existing(module);
     case_.entry = root.at("entry").string();
     if (const auto arch = root.find("arch")) case_.arch = named(*arch, Architecture::parse);
-    if (const auto defines = root.find("defines")) read_defines(*defines);
+    if (const auto defines = root.find("defines"))
+      for (const auto& [name, value] : defines->members()) case_.defines[name] = value.text();
     case_.launch.grid = dim3(root.at("grid"));
     case_.launch.block = dim3(root.at("block"));
     if (const auto cluster = root.find("cluster")) case_.launch.cluster = dim3(*cluster);
@@ -107,10 +109,7 @@ class Reader {
   std::unordered_map<std::string, std::size_t> buffer_index_;  // by name
   std::map<std::filesystem::path, std::string> written_;       // outputs by the file they go to
 
-  void read_defines(const Field& defines) {
-    for (const auto& [name, value] : defines.members()) case_.defines[name] = value.text();
-  }
-
+  std::size_t buffer_named(const Field& field) const { return buffer_named(field, field.string()); }
   std::size_t buffer_named(const Field& field, const std::string& name) const {
     if (const auto found = buffer_index_.find(name); found != buffer_index_.end()) return found->second;
     constexpr std::size_t shown = 20;
@@ -220,7 +219,7 @@ class Reader {
     if (const auto buffer = field.find("buffer")) {
       field.only({"buffer", "offset"});
       BufferArgument value;
-      value.buffer = buffer_named(*buffer, buffer->string());
+      value.buffer = buffer_named(*buffer);
       value.offset = offset(field, value.buffer);
       argument.value = value;
     } else if (const auto map = field.find("tensor_map")) {
@@ -278,7 +277,7 @@ class Reader {
     TensorMapArgument argument;
     TensorMapSpec& map = argument.map;
     const Field buffer = field.at("buffer");
-    argument.buffer = buffer_named(buffer, buffer.string());
+    argument.buffer = buffer_named(buffer);
     argument.offset = offset(field, argument.buffer);
     const Layout& layout = case_.buffers[argument.buffer].layout;
     map.element = map_element(layout.dtype);
@@ -395,6 +394,10 @@ class Reader {
       field.only({"initial"});
       output.expected_name = fmt::format("{} before the run", initial->string());
       output.expected = contents_of(*initial, layout, true);
+    } else if (const auto product = field.find("product")) {
+      field.only({"product"});
+      output.expected_name = "the product";
+      output.expected = read_product(*product, layout);
     } else {
       output.expected_name = fmt::format("the fill \"{}\"", field.single_key());
       output.expected = read_fill(field, layout.dtype);
@@ -402,9 +405,17 @@ class Reader {
   }
 
   BufferContents contents_of(const Field& field, const Layout& layout, bool initial) const {
-    const std::size_t other = buffer_named(field, field.string());
+    const std::size_t other = buffer_named(field);
     if (case_.buffers[other].layout.shape != layout.shape) field.refuse("the two buffers differ in shape");
     return BufferContents{other, initial};
+  }
+
+  Product read_product(const Field& field, const Layout& layout) const {
+    field.only({"a", "b", "bias"});
+    Product product{buffer_named(field.at("a")), buffer_named(field.at("b")), std::nullopt};
+    if (const auto bias = field.find("bias")) product.bias = buffer_named(*bias);
+    if (const std::string problem = problem_of(product, case_.buffers, layout); !problem.empty()) field.refuse(problem);
+    return product;
   }
 
   static void read_tolerance(const Field& field, Tolerance& tolerance) {

@@ -13,6 +13,7 @@
 #include "files.hpp"
 #include "fill.hpp"
 #include "npy.hpp"
+#include "product.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/error.hpp"
 
@@ -67,7 +68,7 @@ class Buffers {
       });
   }
   std::uint64_t address(std::size_t index) const { return buffers_[index].address(); }
-  const std::vector<std::byte>& initial(std::size_t index) const { return initial_[index]; }
+  const std::vector<std::vector<std::byte>>& initial() const { return initial_; }
   std::vector<std::byte> elements(std::size_t index) const {
     std::vector<std::byte> memory(buffers_[index].bytes());
     if (!memory.empty()) buffers_[index].download(memory);
@@ -126,7 +127,11 @@ OutputResult check_output(const OutputSpec& spec, const std::vector<BufferSpec>&
     std::vector<std::byte> expected;
     if (const auto* other = std::get_if<BufferContents>(&*spec.expected)) {
       dtype = specs[other->buffer].layout.dtype;
-      expected = other->initial ? buffers.initial(other->buffer) : buffers.elements(other->buffer);
+      expected = other->initial ? buffers.initial()[other->buffer] : buffers.elements(other->buffer);
+    } else if (const auto* product = std::get_if<Product>(&*spec.expected)) {
+      dtype = DType::f64;
+      check_host_memory(make_layout(dtype, buffer.layout.shape));
+      expected = product_elements(*product, specs, buffers.initial(), request.tell);
     } else {
       expected = fill_elements(std::get<Fill>(*spec.expected), buffer.layout, request.tell);
     }

@@ -1,9 +1,5 @@
 // docs/findings.md says what is true: its list is the library's, its kernels are the corpus's, its reports are what is
 // printed.
-//
-// WARPMILL_UPDATE_DOCS=1 writes both into the document instead.
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -11,19 +7,12 @@
 
 #include "case/check_case.hpp"
 #include "corpus.hpp"
+#include "marked_parts.hpp"
 
 namespace wm::judge {
 namespace {
 
 const std::filesystem::path document = std::filesystem::path(WARPMILL_SOURCE) / "docs/findings.md";
-
-std::string indented(const std::string& text) {
-  std::istringstream lines(text);
-  std::string result, line;
-  while (std::getline(lines, line)) result.append(line.empty() ? 0 : 4, ' ').append(line).append("\n");
-  while (result.ends_with("\n\n")) result.pop_back();
-  return result;
-}
 
 // What the judge prints of a planted bug under its name, in the friendly mode.
 std::string report_of(const Planted& bug) {
@@ -43,41 +32,15 @@ std::string list_of_findings() {
   return text.str();
 }
 
-// The document with the list after `<!-- findings -->` and each block after a `<!-- kernel name -->` or `<!-- report
-// name -->` as it should be.
-std::string as_it_should_be(const std::string& text) {
+TEST(FindingsDocument, HoldsTheKernelsAndTheReportsAsPrinted) {
   std::map<std::string, Planted> bugs;
   for (const Planted& bug : planted_bugs()) bugs[bug.name] = bug;
-  std::istringstream lines(text);
-  std::string result, line;
-  bool skipping = false;
-  while (std::getline(lines, line)) {
-    if (skipping && (line.empty() || line.starts_with("    ") || line.starts_with("|"))) continue;
-    skipping = false;
-    result += line + "\n";
-    const auto replace_by = [&](const std::string& block) {
-      result.append("\n").append(block).append("\n");
-      skipping = true;
-    };
-    if (line == "<!-- findings -->") replace_by(list_of_findings());
-    for (const std::string_view kind : {"<!-- kernel ", "<!-- report "}) {
-      if (!line.starts_with(kind)) continue;
-      const std::string name = line.substr(kind.size(), line.find(' ', kind.size()) - kind.size());
-      const bool kernel = kind.find("kernel") != kind.npos;
-      replace_by(indented(kernel ? read_text(corpus_folder / (name + ".cu")) : report_of(bugs.at(name))));
-    }
-  }
-  while (result.ends_with("\n\n")) result.pop_back();
-  return result;
-}
-
-TEST(FindingsDocument, HoldsTheKernelsAndTheReportsAsPrinted) {
-  const std::string now = read_text(document), right = as_it_should_be(now);
-  if (std::getenv("WARPMILL_UPDATE_DOCS") != nullptr) {
-    std::ofstream(document, std::ios::binary) << right;
-    return;
-  }
-  EXPECT_EQ(now, right) << "WARPMILL_UPDATE_DOCS=1 writes it anew";
+  test::expect_parts(document, [&](const std::vector<std::string>& words) -> std::optional<std::string> {
+    if (words[0] == "findings") return list_of_findings();
+    if (words[0] == "kernel") return test::indented(read_text(corpus_folder / (words.at(1) + ".cu")));
+    if (words[0] == "report") return test::indented(report_of(bugs.at(words.at(1))));
+    return std::nullopt;
+  });
 }
 
 TEST(FindingsDocument, HasASectionForEveryFindingInTheOrderOfTheList) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpmill/attention/kind.h"
+#include "warpmill/pipeline/register_shares.h"
 
 namespace wm {
 
@@ -52,7 +53,9 @@ struct AttentionPlan {
   // each thread, in eights. More, and the last to ask waits for ever.
   constexpr bool moves_registers() const { return groups > 1; }
   constexpr int load_registers() const { return groups == 3 ? 32 : 40; }
-  constexpr int multiply_registers() const { return groups == 3 ? 160 : groups == 2 ? 232 : 255; }
+  constexpr int multiply_registers() const {
+    return moves_registers() ? registers_beside(load_registers(), groups) : 255;
+  }
   constexpr int registers() const { return group_threads * (load_registers() + groups * multiply_registers()); }
   constexpr int registers_at_start() const { return register_limit / threads() / 8 * 8 * threads(); }
   // Scores, their rounded weights, and the output's sums.

@@ -28,6 +28,7 @@
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
 #include "warpmill/tile/product.cuh"
+#include "warpmill/tile/shared_memory.cuh"
 
 namespace wm {
 
@@ -225,8 +226,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
   using Rings = AttentionRings<plan>;
   static_assert(plan.valid(), "this plan does not fit the chip: AttentionPlan::problem() says why");
   static_assert(sizeof(AttentionShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic covers what is laid out");
-  extern __shared__ __align__(1024) u8 memory[];
-  auto& shared = *reinterpret_cast<AttentionShared<plan>*>(memory);
+  auto& shared = shared_memory<AttentionShared<plan>>();
 
   start_stamps();
   if (threadIdx.x == 0) {

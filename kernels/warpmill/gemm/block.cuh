@@ -12,6 +12,7 @@
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/ptx/cluster.cuh"
 #include "warpmill/tile/operand_tile.cuh"
+#include "warpmill/tile/shared_memory.cuh"
 
 namespace wm {
 
@@ -41,8 +42,7 @@ template <GemmPlan plan>
 WM_DEVICE GemmShared<plan>& shared_of() {
   static_assert(plan.valid(), "this plan does not fit the chip: GemmPlan::problem() says why");
   static_assert(sizeof(GemmShared<plan>) <= plan.shared_bytes(), "the plan's arithmetic must cover what is laid out");
-  extern __shared__ __align__(1024) u8 memory[];
-  return *reinterpret_cast<GemmShared<plan>*>(memory);
+  return shared_memory<GemmShared<plan>>();
 }
 
 // Where a block stands in its cluster, and which tile is its.

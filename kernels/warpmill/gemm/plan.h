@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpmill/gemm/kind.h"
+#include "warpmill/pipeline/register_shares.h"
 
 namespace wm {
 
@@ -153,7 +154,7 @@ struct GemmPlan {
   // Registers a thread. A single multiply group needs none moved: 256 threads may have 255 each.
   constexpr bool moves_registers() const { return load_group() && multiply_groups > 1; }
   constexpr int load_registers() const { return multiply_groups == 3 ? 32 : kind.by_tma() ? 40 : 56; }
-  constexpr int multiply_registers() const { return multiply_groups == 3 ? 160 : kind.by_tma() ? 232 : 224; }
+  constexpr int multiply_registers() const { return registers_beside(load_registers(), multiply_groups); }
   constexpr int registers() const {
     return moves_registers() ? group_threads * (load_registers() + multiply_groups * multiply_registers())
                              : threads() * register_share();

@@ -19,7 +19,7 @@ namespace detail {
 template <int outer>
 struct Coordinates {
   i32 at[2 + outer];
-  WM_DEVICE Coordinates(i32 inner, i32 line, const i32 (&matrix)[outer]) {
+  WM_DEVICE Coordinates(i32 inner, i32 line, const i32* matrix) {
     at[0] = inner;
     at[1] = line;
 #pragma unroll
@@ -52,16 +52,14 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   static_assert(k % width_columns == 0, "k is a whole number of swizzle widths, 128 bytes");
   SharedTile<Element, extent, width_columns> width[widths];
 
-  // The share's rows from coordinate `mn` on, from `first_k` along k.
+  // The share's rows from coordinate `mn` on, from `first_k` along k; of which matrix, where the map has several.
   template <int shares = 1, int outer>
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer], SharedAddress full,
                       CachePolicy policy = {}, Sharing sharing = {}) {
-    const u32 first = sharing.share * (extent / shares);
-#pragma unroll
-    for (int i = 0; i < widths; ++i)
-      detail::load_share<shares, outer>(width[i].from_row(first), map,
-                                        {i32(first_k + i * width_columns), i32(mn + first), matrix}, full, policy,
-                                        sharing);
+    load_at<shares, outer>(map, mn, first_k, matrix, full, policy, sharing);
+  }
+  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, SharedAddress full, CachePolicy policy = {}) {
+    load_at<1, 0>(map, mn, first_k, nullptr, full, policy, {});
   }
   // Brings what load() would copy into L2.
   template <int shares = 1, int outer>
@@ -76,6 +74,18 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   // The rows from `row` on, at one step along k, as wgmma reads them.
   WM_DEVICE wgmma::Descriptor operand(u32 row, u32 step) {
     return width[step / steps_per_width].operand(row) + step % steps_per_width * 32;
+  }
+
+ private:
+  template <int shares, int outer>
+  WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, SharedAddress full,
+                         CachePolicy policy, Sharing sharing) {
+    const u32 first = sharing.share * (extent / shares);
+#pragma unroll
+    for (int i = 0; i < widths; ++i)
+      detail::load_share<shares, outer>(width[i].from_row(first), map,
+                                        {i32(first_k + i * width_columns), i32(mn + first), matrix}, full, policy,
+                                        sharing);
   }
 };
 
@@ -94,12 +104,10 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
   template <int shares = 1, int outer>
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer], SharedAddress full,
                       CachePolicy policy = {}, Sharing sharing = {}) {
-    const u32 first = sharing.share * (k / shares);
-#pragma unroll
-    for (int i = 0; i < spans; ++i)
-      detail::load_share<shares, outer>(span[i].from_row(first), map,
-                                        {i32(mn + i * span_columns), i32(first_k + first), matrix}, full, policy,
-                                        sharing);
+    load_at<shares, outer>(map, mn, first_k, matrix, full, policy, sharing);
+  }
+  WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, SharedAddress full, CachePolicy policy = {}) {
+    load_at<1, 0>(map, mn, first_k, nullptr, full, policy, {});
   }
   template <int shares = 1, int outer>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
@@ -114,6 +122,18 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
     constexpr u32 eight_rows = 8 * Span::row_bytes;
     return wgmma::descriptor(span[row / span_columns].from_row(0), sizeof(Span), eight_rows, Span::swizzle) +
            step * (step_rows * Span::row_bytes);
+  }
+
+ private:
+  template <int shares, int outer>
+  WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, SharedAddress full,
+                         CachePolicy policy, Sharing sharing) {
+    const u32 first = sharing.share * (k / shares);
+#pragma unroll
+    for (int i = 0; i < spans; ++i)
+      detail::load_share<shares, outer>(span[i].from_row(first), map,
+                                        {i32(mn + i * span_columns), i32(first_k + first), matrix}, full, policy,
+                                        sharing);
   }
 };
 

@@ -9,7 +9,7 @@ namespace wm {
 
 // `rows` rows of `columns` elements; a row is as wide as the swizzle: 128, 64 or 32 bytes. Within each group of eight
 // rows the 16-byte chunks of a row are exchanged by xor, so that a column of chunks touches all banks.
-template <class Element_, int rows_, int columns_>
+template <class Element_, int rows_, int columns_ = 128 / sizeof(Element_)>
 struct alignas(1024) SharedTile {
   using Element = Element_;
   static constexpr int rows = rows_, columns = columns_;

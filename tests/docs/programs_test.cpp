@@ -1,0 +1,66 @@
+// Programs and numbers that documents show: compiled and run, and as they were recorded.
+#include <cstdlib>
+#include <regex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report_part.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace wm::test {
+namespace {
+
+// A document's programs are the files of examples/, its reports what is printed.
+std::optional<std::string> part_of(const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[0] == "program")
+    return indented(text_of_file(source / "examples" / (words[1] + ".cpp")));
+  const auto report = shown(words);
+  return report ? std::optional(report_part(*report)) : std::nullopt;
+}
+
+TEST(Readme, HoldsItsProgramAndItsReportAsTheyAre) { expect_parts(source / "README.md", part_of); }
+
+TEST(Timelines, HoldTheirProgramAsItIs) { expect_parts(source / "docs/timelines.md", part_of); }
+
+TEST(Readme, ItsProgramIsRightAndTwelveLines) {
+  EXPECT_EQ(std::system(EXAMPLE_product), 0);
+  std::istringstream lines(text_of_file(source / "examples/product.cpp"));
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) count += !line.empty();
+  EXPECT_LE(count, 12);
+}
+
+TEST(Timelines, TheirProgramWritesATimeline) {
+  const TemporaryFolder folder;
+  const auto file = folder / "timeline.json";
+  ASSERT_EQ(std::system((std::string(EXAMPLE_timeline) + " " + file.string()).c_str()), 0);
+  const auto timeline = nlohmann::json::parse(text_of_file(file));
+  std::size_t loads = 0;
+  for (const auto& event : timeline.at("traceEvents")) loads += event.at("name") == "load";
+  EXPECT_EQ(loads, 2u * 2 * 4);  // blocks, warps, steps
+}
+
+// A row of the README is the recorded one of its operands, without the plan.
+TEST(Readme, ItsRowsOfSpeedAreThoseRecorded) {
+  const std::string readme = text_of_file(source / "README.md");
+  const std::string recorded = text_of_file(source / "bench/results/gemm.md");
+  static const std::regex row(R"(\| (\d+ x \d+ x \d+) \| (\w+) \| ([\d.]+) \| (\d+) \| (\d+) \| ([\d.]+) \|)");
+  int rows = 0;
+  for (std::sregex_iterator i(readme.begin(), readme.end(), row), end; i != end; ++i, ++rows) {
+    const std::smatch& cells = *i;
+    const auto section = recorded.find("NVIDIA H200, " + cells[2].str());
+    ASSERT_NE(section, recorded.npos) << cells[0];
+    const auto at = recorded.find("| " + cells[1].str() + " ", section);
+    ASSERT_NE(at, recorded.npos) << cells[0];
+    const std::string line = recorded.substr(at, recorded.find('\n', at) - at);
+    for (const auto& cell : {" | " + cells[3].str() + " | " + cells[4].str() + " | ",
+                             " | " + cells[5].str() + " | " + cells[6].str() + " ("})
+      EXPECT_THAT(line, testing::HasSubstr(cell)) << cells[0];
+  }
+  EXPECT_EQ(rows, 6);
+}
+
+}  // namespace
+}  // namespace wm::test
