@@ -32,14 +32,15 @@ const std::vector<std::vector<std::string>> layers = {
     {"src/vgpu"},  // the virtual GPU as the runtime sees it
     {"src/runtime"},
     {"src/jit"},
-    {"src/plan"},
+    {"src/plan", "src/trace"},
     {"src/ops"},
-    {"bench/gemm", "cli/case"},
+    {"support"},
+    {"bench/gemm"},
     {"cli", "bench"},
 };
 
 // Where quoted includes are looked for, as the targets have it.
-constexpr std::array search = {"src", "include", "kernels", "cli", "bench"};
+constexpr std::array search = {"src", "include", "kernels", "support", "cli", "bench"};
 
 struct Layer {
   std::size_t row = 0;
@@ -105,7 +106,7 @@ std::string violation(const fs::path& root, const std::string& from, const Inclu
 
 std::vector<std::string> source_files(const fs::path& root) {
   std::vector<std::string> files;
-  for (const char* top : {"kernels", "include", "src", "cli", "bench"})
+  for (const char* top : {"kernels", "include", "src", "support", "cli", "bench"})
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       const std::string end = entry.path().extension();
       if (end == ".cpp" || end == ".hpp" || end == ".h" || end == ".cuh" || end == ".inc")
