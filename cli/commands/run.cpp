@@ -1,7 +1,7 @@
 // `warpmill run`: the kernel of a case, its results in words or as JSON.
 #include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -124,8 +124,7 @@ int run(const RunCommand& command) {
                                 "virtual",
                                 info.id));
     }
-    std::optional<OutputKept> kept;
-    if (command.json) kept.emplace();
+    auto kept = command.json ? std::make_unique<OutputKept>() : nullptr;
     const RunResult result = run_in_view(description, request, description.name);
     kept.reset();
     if (command.json)
