@@ -1,7 +1,7 @@
 // `warpmill run`: the kernel of a case, its results in words or as JSON.
 #include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

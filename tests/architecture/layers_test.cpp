@@ -19,17 +19,25 @@ namespace fs = std::filesystem;
 // The lowest first. A file includes files of its own folder, and of folders in the rows before; folders of one row do
 // not know each other. A folder that has no line of its own belongs to the nearest one above it.
 const std::vector<std::vector<std::string>> layers = {
-    {"kernels/warpmill"},  // device code, and the types that host and device share
-    {"include/warpmill"},  // what callers see
-    {"src/common"},       {"src/tensor_map"},
-    {"src/vgpu/memory"},  {"src/vgpu/ptx", "src/vgpu/copy"},
-    {"src/vgpu/machine"}, {"src/vgpu/isa/numeric"},
-    {"src/vgpu/isa"},     {"src/vgpu/check"},
-    {"src/vgpu"},  // the virtual GPU as the runtime sees it
-    {"src/runtime"},      {"src/jit", "src/trace"},
-    {"src/plan"},         {"src/ops"},
-    {"support"},          {"bench/gemm", "bench/attention"},
-    {"cli", "bench"},
+    {"kernels/warpmill"},               // device code, and the types that host and device share
+    {"include/warpmill"},               // what callers see
+    {"src/common"},                     // what everybody needs
+    {"src/tensor_map"},                 // the copy engine's descriptions
+    {"src/vgpu/memory"},                // of the virtual GPU
+    {"src/vgpu/ptx", "src/vgpu/copy"},  // its texts, its copy engine
+    {"src/vgpu/machine"},               // its blocks and warps
+    {"src/vgpu/isa/numeric"},           // its numbers
+    {"src/vgpu/isa"},                   // its instructions
+    {"src/vgpu/check"},                 // its judge
+    {"src/vgpu"},                       // the virtual GPU as the runtime sees it
+    {"src/runtime"},                    // devices, streams, launches
+    {"src/jit", "src/trace"},           // compiled programs, timelines
+    {"src/plan"},                       // which plan for which shape
+    {"src/ops"},                        // gemm, attention
+    {"support"},                        // case files, references
+    {"bench/gemm"},                     // measurements
+    {"bench/attention"},                // more of them
+    {"cli", "bench"},                   // the programs
 };
 
 // Where quoted includes are looked for, as the targets have it.

@@ -162,18 +162,20 @@ TEST_F(Attention, TakesAScaleOfTheCallers) {
 
 // Keys that grow make every block's maximum larger than the one before, by a little and by very much.
 TEST_F(Attention, FollowsMaximaThatMove) {
-  for (const float growth : {0.02f, 0.3f, 3.f}) {
-    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 130, .keys = 900};
+  for (const auto& [dtype, growth] : std::vector<std::pair<DType, float>>{
+           {DType::bf16, 0.02f}, {DType::bf16, 0.3f}, {DType::bf16, 3.f}, {DType::f16, 0.05f}}) {
+    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 130, .keys = 900, .dtype = dtype};
     RandomAttention attention(stream, c, 3);
     for (std::int64_t j = 0; j < c.keys; ++j)
       for (int i = 0; i < c.head_dim; ++i) {
         float& x = attention.k[attention.kv_index(0, 0, c.keys - 1 - j, false) + static_cast<std::size_t>(i)];
-        x = static_cast<float>(wm::bf16(x * (1 + growth * static_cast<float>(j))));
+        x *= 1 + growth * static_cast<float>(j);
+        x = dtype == DType::f16 ? static_cast<float>(wm::f16(x)) : static_cast<float>(wm::bf16(x));
       }
     attention.upload(stream);
     wm::attention(stream, attention.request());
     stream.synchronize();
-    EXPECT_LT(attention.error(), 1) << growth;
+    EXPECT_LT(attention.error(), 1) << name_of(dtype) << ", " << growth;
   }
 }
 

@@ -94,6 +94,10 @@ TEST(Launch, RefusesBlocksTheKernelWasNotCompiledFor) {
 TEST(Launch, RefusesClustersThatCannotBe) {
   EXPECT_REFUSED(try_launch("nothing", {.grid = {6}, .block = {1}, .cluster = {4}}), launch,
                  "the cluster 4x1x1 does not divide the grid 6x1x1");
+  EXPECT_REFUSED(try_launch("nothing", {.grid = {4, 3}, .block = {1}, .cluster = {2, 2}}), launch,
+                 "the cluster 2x2x1 does not divide the grid 4x3x1");
+  EXPECT_REFUSED(try_launch("nothing", {.grid = {4, 4, 3}, .block = {1}, .cluster = {1, 1, 2}}), launch,
+                 "the cluster 1x1x2 does not divide the grid 4x4x3");
   EXPECT_REFUSED(try_launch("nothing", {.grid = {6}, .block = {1}, .cluster = {0}}), launch,
                  "the cluster 0x1x1 has a size of 0");
   EXPECT_REFUSED(try_launch("nothing", {.grid = {32}, .block = {1}, .cluster = {32}}), launch,

@@ -288,6 +288,7 @@ class Judge final : public Observer {
   void check_registers(WarpState& state, const Warp& warp, u32 site);
   void wait_products(const Warp& warp, u32 allowed);
   void set_registers(const Warp& warp, u32 site, u32 lanes);
+  void check_registers_held(const Block& block, u32 otherwise);
   void check_warpgroups(const Block& block);
 
   FindingPlace place(const Stamp& stamp, std::string what) const;

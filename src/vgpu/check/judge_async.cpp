@@ -6,6 +6,7 @@
 
 #include "vgpu/check/judge.hpp"
 #include "vgpu/machine/access.hpp"
+#include "vgpu/machine/grid.hpp"
 
 namespace wm::vgpu::check {
 
@@ -265,6 +266,7 @@ void Judge::wait_products(const Warp& warp, u32 allowed) {
 
 // Called when the block has ended or nobody can go on: by then all four warps have run what one of them has.
 void Judge::check_warpgroups(const Block& block) {
+  check_registers_held(block, registers_at_launch(run_));
   for (std::size_t first = 0; first < block.warps.size(); first += warps_per_group) {
     for (auto what : {&WarpState::budgets, &WarpState::multiplies}) {
       u32 most = 0, least = ~0u;
@@ -286,23 +288,40 @@ void Judge::check_warpgroups(const Block& block) {
   }
 }
 
+// Each role's count is held to what the block started with: a warp that waits for more waits for ever. One that has
+// not run setmaxnreg yet may still give registers back.
 void Judge::set_registers(const Warp& warp, u32 number, u32 lanes) {
   WarpState& state = state_of(warp);
   state.registers = sites_.effect(number).count;
   state.budgets.count += static_cast<u32>(std::popcount(lanes));
   state.budgets.last = stamp(warp, warp.started(), number);
-  const Block& block = warp.block();
+  check_registers_held(warp.block(), 0);
+}
+
+// `otherwise`: registers of a thread whose warp has not run setmaxnreg.
+void Judge::check_registers_held(const Block& block, u32 otherwise) {
+  const auto held = [&](const WarpState& state) { return state.registers != 0 ? state.registers : otherwise; };
   u64 sum = 0;
-  const WarpState* greediest = &state;
-  for (const Warp& other : block.warps) {
-    const WarpState& s = state_of(other);
-    sum += u64{s.registers} * lanes_per_warp;
-    if (s.registers > greediest->registers) greediest = &s;
+  const WarpState* greediest = nullptr;
+  std::vector<std::pair<u32, u32>> roles;  // neighbouring warps, and the registers of each of their threads
+  for (const Warp& warp : block.warps) {
+    const WarpState& state = state_of(warp);
+    sum += u64{held(state)} * lanes_per_warp;
+    if (!greediest || state.registers > greediest->registers) greediest = &state;
+    if (roles.empty() || roles.back().second != held(state)) roles.emplace_back(0, held(state));
+    ++roles.back().first;
   }
-  const u64 most = static_cast<u64>(run_.chip.registers_per_multiprocessor);
+  if (greediest->registers == 0) return;
+  const u32 started = registers_at_launch(run_);
+  const u64 most = block.warps.size() * lanes_per_warp * u64{started};
   if (sum <= most) return;
   findings_.report(Flaw::register_budget, greediest->budgets.last.site, 0, [&](Finding& finding) {
-    finding.message = fmt::format("the warps of a block ask for {} registers together; there are {}", sum, most);
+    std::string terms;
+    for (const auto& [warps, registers] : roles)
+      if (registers != 0)
+        terms += fmt::format("{}{} x {}", terms.empty() ? "" : " + ", warps * lanes_per_warp, registers);
+    finding.message = fmt::format("the threads of a block ask for {} = {} registers; it started with {} x {} = {}",
+                                  terms, sum, block.warps.size() * lanes_per_warp, started, most);
     finding.places = {place(greediest->budgets.last, fmt::format("asks for {} a thread", greediest->registers))};
   });
 }

@@ -71,8 +71,9 @@ constexpr std::array list = std::to_array<Entry>({
       "an instruction of a whole warpgroup is executed by some of its four warps only",
       "all four warps of an aligned warpgroup (the first one's number divisible by four) execute it, all their lanes"}},
     {Flaw::register_budget,
-     {"register-budget", Severity::error, "setmaxnreg asks for more registers than a multiprocessor has",
-      "the sum over all warps of 32 times what setmaxnreg says stays within 65536"}},
+     {"register-budget", Severity::error, "setmaxnreg asks for more registers than the block was started with",
+      "the counts of all threads add up to no more than at the start, where each has 65536 / threads rounded down to "
+      "eights: a role gives back what another takes"}},
     {Flaw::out_of_bounds,
      {"out-of-bounds", Severity::error, "an access outside any allocation, or outside shared or local memory",
       "compare the index with the size; the last block of a grid often reaches beyond it"}},

@@ -146,6 +146,18 @@ u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, c
   return static_cast<u32>(fit);
 }
 
+u32 registers_at_launch(const Run& run) {
+  constexpr u32 unit = 8, most = 256;
+  const ptx::Function& source = *run.entry.source;
+  u64 threads = volume(run.shape.block);
+  for (const auto* bounds : {&source.max_threads, &source.required_threads})
+    if (bounds->size() == 3) threads = std::max(threads, u64{(*bounds)[0]} * (*bounds)[1] * (*bounds)[2]);
+  threads = (threads + lanes_per_warp - 1) / lanes_per_warp * lanes_per_warp * std::max(1u, source.min_blocks);
+  const u64 left = static_cast<u64>(run.chip.registers_per_multiprocessor) / threads / unit * unit;
+  const u64 asked = (u64{source.max_registers} + unit - 1) / unit * unit;  // .maxnreg; 0: not said
+  return static_cast<u32>(std::min({left, u64{most}, asked != 0 ? asked : u64{most}}));
+}
+
 void check_shape(Run& run, const ProgramKernel& kernel) {
   LaunchShape& s = run.shape;
   const LaunchRules rules{.arch = run.chip.arch,

@@ -1,4 +1,4 @@
-// Register counts of three warpgroups that add up to more than the chip has: 40 + 232 + 248 > 512.
+// Register counts of three warpgroups that add up to more than the block was started with: 40 + 232 + 248 > 3 x 168.
 #include "../common.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1) kernel(const u32* x, u32* y) {

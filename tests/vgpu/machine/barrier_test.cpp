@@ -131,6 +131,67 @@ TEST(Barrier, BlocksOfAClusterMeetAndSeeEachOthersMemory) {
       contains(gpu.failure("test", {{3}, {64}, {1}, 0}, parameters(out)), "block 1 is asked for in a cluster of 1"));
 }
 
+TEST(Barrier, ThreadsThatHaveLeftAreNotWaitedFor) {
+  Gpu gpu;
+  gpu.load(kernel_text(R"(
+      setp.ge.u32 %p1, %lane, 32;
+      @%p1 ret;
+      bar.sync 0;
+      st.global.u64 [%mine], 7;
+  )"));
+  under_every_schedule(gpu, [&] {
+    const auto out = gpu.upload(std::vector<std::uint64_t>(96));
+    gpu.run("test", {{1}, {96}, {}, 0}, parameters(out, out));
+    const auto r = gpu.download<std::uint64_t>(out, 96);
+    for (std::uint32_t i = 0; i < 96; ++i) ASSERT_EQ(r[i], i < 32 ? 7u : 0u) << i;
+    gpu.machine().free(out);
+  });
+}
+
+TEST(Barrier, ABlockOfAClusterThatHasLeftIsNotWaitedForAgain) {
+  Gpu gpu;
+  gpu.load(kernel_text(R"(
+      mov.u32 %r1, %cluster_ctarank;
+      barrier.cluster.arrive.aligned;
+      barrier.cluster.wait.aligned;
+      setp.ne.u32 %p1, %r1, 0;
+      @%p1 ret;
+      barrier.cluster.arrive.aligned;
+      barrier.cluster.wait.aligned;
+      barrier.cluster.arrive.aligned;
+      barrier.cluster.wait.aligned;
+      st.global.u64 [%mine], 7;
+  )"));
+  under_every_schedule(gpu, [&] {
+    const auto out = gpu.upload(std::vector<std::uint64_t>(64));
+    gpu.run("test", {{2}, {64}, {2}, 0}, parameters(out, out));
+    for (const std::uint64_t word : gpu.download<std::uint64_t>(out, 64)) ASSERT_EQ(word, 7u);
+    gpu.machine().free(out);
+  });
+}
+
+TEST(Barrier, RanksOfAClusterCountXThenYThenZ) {
+  Gpu gpu;
+  gpu.load(kernel_text(R"(
+      mov.u32 %r1, %ctaid.x;
+      mov.u32 %r2, %ctaid.y;
+      mov.u32 %r3, %ctaid.z;
+      mov.u32 %r4, %cluster_ctarank;
+      mad.lo.u32 %r5, %r3, 4, %r2;
+      mad.lo.u32 %r5, %r5, 2, %r1;
+      mad.wide.u32 %rd1, %r5, 8, %out;
+      cvt.u64.u32 %rd2, %r4;
+      st.global.u64 [%rd1], %rd2;
+  )"));
+  const auto out = gpu.upload(std::vector<std::uint64_t>(16));
+  gpu.run("test", {{2, 4, 2}, {1}, {2, 2, 2}, 0}, parameters(out, out));
+  const auto ranks = gpu.download<std::uint64_t>(out, 16);
+  for (std::uint32_t block = 0; block < 16; ++block) {
+    const std::uint32_t x = block % 2, y = block / 2 % 4, z = block / 8;
+    EXPECT_EQ(ranks[block], x + 2 * (y % 2) + 4 * z) << block;
+  }
+}
+
 TEST(Mbarrier, PhasesCountArrivalsAndBytes) {
   Gpu gpu;
   under_every_schedule(gpu, [&] {
