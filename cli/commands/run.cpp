@@ -1,7 +1,6 @@
 // `warpmill run`: the kernel of a case, its results in words or as JSON.
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -59,7 +59,21 @@ TEST(Readme, ItsRowsOfSpeedAreThoseRecorded) {
                              " | " + cells[5].str() + " | " + cells[6].str() + " ("})
       EXPECT_THAT(line, testing::HasSubstr(cell)) << cells[0];
   }
-  EXPECT_EQ(rows, 6);
+  EXPECT_EQ(rows, 3);
+}
+
+TEST(Readme, ItsRowsOfAttentionAreThoseRecorded) {
+  const std::string readme = text_of_file(source / "README.md");
+  const std::string recorded = text_of_file(source / "bench/results/attention.md");
+  static const std::regex row(R"(\| (\d+ x \d+ x \d+ x \d+( causal)?) \| ([\d.]+ \| \d+ \| \d+ \| [\d.]+) \|)");
+  int rows = 0;
+  for (std::sregex_iterator i(readme.begin(), readme.end(), row), end; i != end; ++i, ++rows) {
+    const auto at = recorded.find("\n| " + (*i)[1].str() + " |");
+    ASSERT_NE(at, recorded.npos) << (*i)[0];
+    EXPECT_THAT(recorded.substr(at + 1, recorded.find('\n', at + 1) - at - 1),
+                testing::HasSubstr(" | " + (*i)[3].str() + " | "));
+  }
+  EXPECT_EQ(rows, 3);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ inline const std::filesystem::path source = WARPMILL_SOURCE;
 inline const std::filesystem::path steps_folder = source / "examples/your_own_kernel";
 
 // A step as it is, or broken by a define.
-inline cases::CheckResult check_step(const std::string& step, const std::string& define, std::vector<vgpu::Mode> modes,
-                                     std::uint64_t seeds) {
+inline cases::CaseCheck check_step(const std::string& step, const std::string& define, std::vector<vgpu::Mode> modes,
+                                   std::uint64_t seeds) {
   constexpr std::uint64_t most_instructions = 2'000'000;  // of warps, in one run
   auto description = cases::read_case(steps_folder / (step + ".json"));
   if (!define.empty()) description.defines[define] = "1";
