@@ -326,6 +326,11 @@ int start(int count, char** arguments) {
   auto* bench_app = app.add_subcommand("bench", "measure against the vendor's libraries")->require_subcommand(1);
   auto* bench_gemm_app = bench_app->add_subcommand("gemm", "matrix products against cuBLASLt, interleaved");
   add_products(*bench_gemm_app, bench_command);
+  bench_gemm_app
+      ->add_option("--random", bench_command.random, "so many shapes that nobody chose, in the place of the table")
+      ->transform(whole_number(1, 10000));
+  add_count<std::uint64_t>(*bench_gemm_app, "--seed", bench_command.seed, "of the random shapes", 0, UINT64_MAX);
+  bench_gemm_app->add_flag("--odd", bench_command.odd, "random shapes of any size, not multiples of 16");
   add_count(*bench_gemm_app, "--rounds", bench_command.rounds, "pairs of measurements");
   add_count(*bench_gemm_app, "--plans", bench_command.plans,
             "how many plans a shape: the library's own, then by the ranking");

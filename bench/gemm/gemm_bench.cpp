@@ -2,6 +2,8 @@
 #include "gemm/gemm_bench.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -113,6 +115,23 @@ std::vector<Shape> gemm_shapes() {
           {4096, 7168, 2048}, {2048, 2048, 65536}, {4104, 4104, 4104},  {1000, 1000, 1000},  {16, 6144, 4096},
           {64, 2112, 7168},   {64, 4096, 7168},    {64, 28672, 4096},   {128, 7168, 16384},  {128, 24576, 1536},
           {256, 28672, 4096}};
+}
+
+std::vector<Shape> random_shapes(int count, std::uint64_t seed, bool odd, DType operands) {
+  constexpr double most_bytes = 4e9;
+  std::mt19937_64 dice(seed);
+  const auto between = [&](double least, double most) {  // not std::uniform_real_distribution: each library has its own
+    const double share = static_cast<double>(dice() >> 11) * 0x1p-53;
+    const auto size = static_cast<std::int64_t>(std::llround(least * std::pow(most / least, share)));
+    return odd || size < 16 ? size : size / 16 * 16;
+  };
+  std::vector<Shape> shapes;
+  while (shapes.size() < static_cast<std::size_t>(count)) {
+    const std::int64_t m = between(1, 16384), n = between(64, 32768), k = between(64, 32768);
+    const Shape shape{m, n, k, operands, usual_output(operands)};
+    if (shape.bytes() <= most_bytes) shapes.push_back(shape);
+  }
+  return shapes;
 }
 
 void measure_gemm(const Device& device, const GemmOptions& options, GemmTable& table) {

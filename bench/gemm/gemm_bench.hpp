@@ -14,6 +14,10 @@ namespace wm::bench {
 // The shapes of the project's table, in its order.
 std::vector<Shape> gemm_shapes();
 
+// Shapes that nobody chose: m log-uniform from 1 to 16,384, n and k from 64 to 32,768, of at most 4 GB in all; n and k
+// (and m from 16 on) are multiples of 16, or with `odd` anything. The same for the same seed.
+std::vector<Shape> random_shapes(int count, std::uint64_t seed, bool odd, DType operands);
+
 struct GemmOptions {
   std::vector<Shape> shapes = gemm_shapes();
   int rounds = 15;                   // pairs of measurements: ours, the peer's, ours, ...

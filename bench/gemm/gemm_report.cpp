@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm/gemm_bench.hpp"
+#include "gemm/rotation.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 
@@ -25,6 +26,7 @@ std::string types(const GemmTable& table) {
 // Of the library's own choices where there is a peer.
 struct Summary {
   double all = 0, many_rows = 0, few_rows = 0;  // geometric means of the ratio; 0 where there is no such shape
+  double fifth_percentile = 0;
   const GemmRow* lowest = nullptr;
 };
 
@@ -41,8 +43,12 @@ Summary summary_of(const GemmTable& table) {
     if (!summary.lowest || row.ratio < summary.lowest->ratio) summary.lowest = &row;
     return true;
   });
-  summary.many_rows = mean([](const GemmRow& row) { return row.shape.m >= 2 * few_rows; });
+  summary.many_rows = mean([](const GemmRow& row) { return row.shape.m > few_rows; });
   summary.few_rows = mean([](const GemmRow& row) { return row.shape.m <= few_rows; });
+  std::vector<double> ratios;
+  for (const GemmRow& row : table.rows)
+    if (row.chosen && row.ratio > 0) ratios.push_back(row.ratio);
+  if (!ratios.empty()) summary.fifth_percentile = quantile(ratios, 0.05);
   return summary;
 }
 
@@ -64,9 +70,10 @@ std::string text_of(const GemmTable& table) {
   const Summary s = summary_of(table);
   if (!s.lowest) return text;
   text += fmt::format("\ngeometric mean of the ratios {:.3f}", s.all);
-  if (s.many_rows > 0) text += fmt::format("; m of {} and more {:.3f}", 2 * few_rows, s.many_rows);
+  if (s.many_rows > 0) text += fmt::format("; m above {} {:.3f}", few_rows, s.many_rows);
   if (s.few_rows > 0) text += fmt::format("; m up to {} {:.3f}", few_rows, s.few_rows);
-  return text + fmt::format("; the lowest {:.3f}, {}\n", s.lowest->ratio, name(s.lowest->shape));
+  return text + fmt::format("; fifth percentile {:.3f}; the lowest {:.3f}, {}\n", s.fifth_percentile, s.lowest->ratio,
+                            name(s.lowest->shape));
 }
 
 }  // namespace
@@ -111,6 +118,7 @@ std::string to_json(std::span<const GemmTable> tables) {
                    {"geometric_mean", s.all},
                    {"geometric_mean_many_rows", s.many_rows},
                    {"geometric_mean_few_rows", s.few_rows},
+                   {"fifth_percentile", s.fifth_percentile},
                    {"lowest_ratio", s.lowest ? s.lowest->ratio : 0},
                    {"rows", rows}});
   }

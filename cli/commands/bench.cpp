@@ -13,6 +13,7 @@
 #include "gemm/gemm_bench.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cli {
@@ -37,10 +38,14 @@ std::size_t rows_of(const std::vector<bench::GemmTable>& tables) {
 }  // namespace
 
 int bench_gemm(const BenchGemmCommand& command) {
+  if (command.random > 0 && !command.shapes.empty())
+    throw Error(ErrorCode::invalid_argument, "shapes are given or drawn (--random), not both");
   std::vector<std::vector<bench::Shape>> shapes_by_type;
   std::size_t shapes = 0;
   for (const std::string& dtype : command.dtypes) {
-    shapes_by_type.push_back(shapes_to_measure(command.shapes, dtype));
+    shapes_by_type.push_back(
+        command.random > 0 ? bench::random_shapes(command.random, command.seed, command.odd, dtype_from_name(dtype))
+                           : shapes_to_measure(command.shapes, dtype));
     check_plans(command.by_hand, shapes_by_type.back());
     shapes += shapes_by_type.back().size();
   }

@@ -101,6 +101,9 @@ int plan_gemm(const PlanGemmCommand& command);
 struct BenchGemmCommand {
   std::vector<std::string> shapes;  // none: all of the table
   std::vector<std::string> dtypes{"bf16", "e4m3"};
+  int random = 0;                    // so many shapes that nobody chose, in the place of the table
+  std::uint64_t seed = 1;            // of them
+  bool odd = false;                  // any sizes, not multiples of 16
   std::vector<std::string> by_hand;  // plans
   std::string device;
   int rounds = 15;

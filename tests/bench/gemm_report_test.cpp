@@ -1,4 +1,6 @@
 // The benchmark's tables: means, what counts in them, and pictures of several types.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -45,6 +47,7 @@ TEST(GemmReport, AveragesWhatTheLibraryTakesAndThePeerServes) {
   EXPECT_NEAR(json[0]["geometric_mean_many_rows"].get<double>(), std::sqrt(0.9 * 1.6), 1e-9);
   EXPECT_NEAR(json[0]["geometric_mean_few_rows"].get<double>(), 1.2, 1e-9);
   EXPECT_EQ(json[0]["lowest_ratio"], 0.9);
+  EXPECT_EQ(json[0]["fifth_percentile"], 0.9);
   EXPECT_NEAR(json[1]["geometric_mean"].get<double>(), 1.1, 1e-9);
   EXPECT_EQ(json[1]["dtype"], "e4m3");
   EXPECT_EQ(json[1]["rows"].size(), 2u);
@@ -57,6 +60,24 @@ TEST(GemmReport, TellsBytesASecondOfFewRowsAndWhatThePeerDoesNotServe) {
   EXPECT_THAT(text, HasSubstr("| 4096 x 1000 x 1000 | 128x256 s4 c2x1 | 4 | copy engine | 10.0 | 819 |  |"));
   EXPECT_THAT(text, HasSubstr("does not serve it"));
   EXPECT_THAT(text, HasSubstr("the lowest 0.900, 4096 x 1000 x 1000"));
+}
+
+TEST(RandomShapes, AreThoseOfTheirSeedWithinTheirBounds) {
+  const auto shapes = random_shapes(300, 7, false, DType::bf16);
+  const auto same = [](const Shape& a, const Shape& b) { return a.m == b.m && a.n == b.n && a.k == b.k; };
+  EXPECT_TRUE(std::equal(shapes.begin(), shapes.end(), random_shapes(300, 7, false, DType::bf16).begin(), same));
+  EXPECT_FALSE(std::equal(shapes.begin(), shapes.end(), random_shapes(300, 8, false, DType::bf16).begin(), same));
+  std::int64_t few = 0;
+  for (const Shape& s : shapes) {
+    EXPECT_TRUE(s.m >= 1 && s.m <= 16384 && s.n >= 64 && s.n <= 32768 && s.k >= 64 && s.k <= 32768);
+    EXPECT_TRUE((s.m < 16 || s.m % 16 == 0) && s.n % 16 == 0 && s.k % 16 == 0);
+    EXPECT_LE(s.bytes(), 4e9);
+    few += s.m <= 128;
+  }
+  EXPECT_NEAR(static_cast<double>(few) / 300, 0.5, 0.12) << "sizes are drawn by their logarithms";
+  std::int64_t odd = 0;
+  for (const Shape& s : random_shapes(300, 7, true, DType::bf16)) odd += s.k % 16 != 0;
+  EXPECT_GT(odd, 200);
 }
 
 TEST(GemmReport, DrawsSeveralTypesInOnePicture) {
