@@ -2,6 +2,7 @@
 // engine cannot address, and everything where there is none.
 #pragma once
 
+#include "warpmill/gemm/arguments.h"
 #include "warpmill/gemm/plan.h"
 #include "warpmill/ptx/cp_async.cuh"
 #include "warpmill/tile/operand_tile.cuh"
