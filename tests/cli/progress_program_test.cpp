@@ -50,7 +50,10 @@ class OnTerminal {
       if (!read()) return false;
     return shown.find(words) != shown.npos;
   }
-  void signal(int number) const { ::kill(process_, number); }
+  void signal(int number) const {
+    ASSERT_GT(process_, 0) << "there is no process, and -1 would be all of them";
+    ::kill(process_, number);
+  }
   Ended wait() {
     while (read()) {
     }

@@ -41,6 +41,7 @@ std::string heap_kernel(const std::string& body) {
 )");
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // it keeps what was freed
 // Each thread allocates, writes and frees, `times` times.
 std::string take_and_give(int times) {
   return heap_kernel(fmt::format(R"(
@@ -58,7 +59,6 @@ again:
                                  take("64"), give, times));
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // it keeps what was freed
 // In a child that may take little more memory than it has.
 void run_with_little_memory(const std::string& text, bool check) {
   Gpu gpu;
