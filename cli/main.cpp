@@ -130,6 +130,7 @@ constexpr const char* plan_help =
     "after them g1 (multiply groups), pingpong, multistage or mma (multistage for sm_80), split or split2 (pieces of "
     "k), exchange, b8 (tile rows walked together)";
 
+constexpr const char* check_device_help = "virtual:ARCH[:sms=N]; without it virtual:sm_90a:sms=4";
 constexpr const char* chip_help = "its name: whose plans, and whose measurements of them";
 constexpr const char* stamps_help = "a file for a timeline of one more launch, as JSON for ui.perfetto.dev";
 constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it the first GPU, else the virtual one";
@@ -137,7 +138,6 @@ constexpr const char* device_help = "cuda:0, virtual or virtual:ARCH; without it
 // A product with its epilogue and its plan.
 void add_gemm(CLI::App& app, GemmCommand& product) {
   add_product(app, product);
-  app.add_option("--device", product.device, device_help);
   app.add_option("--epilogue", product.epilogue,
                  "its parts: alpha, residual, row-scale, column-scale, row-bias, column-bias (or bias), amax, d-scale")
       ->delimiter(',')
@@ -252,11 +252,13 @@ int start(int count, char** arguments) {
   CheckGemmCommand check_gemm_command;
   auto* check_gemm_app = check_app->add_subcommand("gemm", "the kernel that a matrix product would take");
   add_gemm(*check_gemm_app, check_gemm_command.product);
+  check_gemm_app->add_option("--device", check_gemm_command.product.device, check_device_help);
   add_check(*check_gemm_app, check_gemm_command.options);
   check_gemm_app->callback([&] { status = check_gemm(check_gemm_command); });
   CheckAttentionCommand check_attention_command;
   auto* check_attention_app = check_app->add_subcommand("attention", "the kernel that an attention would take");
   add_attention_shape(*check_attention_app, check_attention_command.attention);
+  check_attention_app->add_option("--device", check_attention_command.device, check_device_help);
   check_attention_app->add_option("--plan", check_attention_command.plan, attention_plan_help);
   add_check(*check_attention_app, check_attention_command.options);
   check_attention_app->callback([&] { status = check_attention(check_attention_command); });
@@ -285,6 +287,7 @@ int start(int count, char** arguments) {
   GemmCommand gemm_command;
   auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
   add_gemm(*gemm_app, gemm_command);
+  gemm_app->add_option("--device", gemm_command.device, device_help);
   gemm_app->add_flag("--json", gemm_command.json, "print as JSON");
   gemm_app->add_option("--stamps", gemm_command.stamps, stamps_help);
   add_count(*gemm_app, "--repeat", gemm_command.repeat, "timed calls, on a GPU", 100000);

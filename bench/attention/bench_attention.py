@@ -6,7 +6,7 @@
 
 Each side is a CUDA graph of several calls over rotated buffers; graphs are replayed in turns (A B A B), and the ratio is
 the median over neighbouring replays. FlashAttention-3's figure is derived: the day's cuDNN times the ratio of the two
-that shared/FACTS.md recorded on one day.
+as recorded once, on one day.
 """
 import argparse
 import concurrent.futures
@@ -227,9 +227,11 @@ class Packed:
         return together if a < b else apart
 
     def error(self, out):
-        end = self.lengths[0]
-        first = lambda x: x[:end].transpose(0, 1).unsqueeze(0)
-        return reference_error(*(first(x) for x in self.operands[0]), first(out), self.causal)
+        worst = 0.0
+        for sequence in range(len(self.lengths)):
+            part = lambda x: x.split(self.lengths)[sequence].transpose(0, 1).unsqueeze(0)
+            worst = max(worst, reference_error(*(part(x) for x in self.operands[0]), part(out), self.causal))
+        return worst
 
 
 class Entry:
@@ -255,6 +257,9 @@ def packed_entry(lengths, heads, dim, causal):
 def entries_of(names):
     lists = {"table": [dense_entry(*row) for row in TABLE], "untuned": [dense_entry(*row) for row in UNTUNED],
              "varlen": [packed_entry(lengths, 16, 128, causal) for lengths in VARLEN for causal in (False, True)]}
+    unknown = [name for name in names.split(",") if name not in lists]
+    if unknown:
+        sys.exit(f"warpmill: there are no shapes '{unknown[0]}'; there are {', '.join(lists)}")
     return [entry for name in names.split(",") for entry in lists[name]]
 
 
@@ -348,6 +353,8 @@ def main():
     ours = Ours(options.library)
     plans = options.plan or [None]
     entries = [e for e in entries_of(options.shapes) if any(part in e.name for part in options.only.split("|"))]
+    if not entries:
+        sys.exit(f"warpmill: no shape's name has '{options.only}'")
     compile_all(ours, entries, plans)
     every = []
     for entry in entries:

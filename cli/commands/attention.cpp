@@ -29,7 +29,7 @@ int attention(const AttentionCommand& command) {
     if (progress) progress->begin(what);
   };
   if (!on_gpu) {
-    check_host_memory(text_of(attention), attention.bytes());
+    check_host_memory(text_of(attention), attention.host_bytes());
     progress.emplace().watch(device);
   }
   begin("making the operands");

@@ -64,7 +64,8 @@ bench::AttentionCase case_of(const AttentionOptions& options) {
   attention.value_dim = options.value_dim > 0 ? options.value_dim : attention.head_dim;
   attention.kv_heads = options.kv_heads > 0 ? options.kv_heads : attention.heads;
   attention.keys = options.kv_length >= 0 ? options.kv_length : attention.queries;
-  if (attention.kv_heads == 0 || attention.heads % attention.kv_heads)
+  if (attention.heads == 0) refuse("there are 0 heads; give one at least");
+  if (attention.heads % attention.kv_heads)
     refuse(fmt::format("{} heads are no multiple of {} heads of keys and values", attention.heads, attention.kv_heads));
   attention.dtype = dtype_from_name(options.dtype);
   if (attention.dtype != DType::bf16 && attention.dtype != DType::f16)
@@ -121,8 +122,8 @@ std::vector<std::string> words_of(const AttentionOptions& options) {
   if (options.kv_length >= 0) add("--kv-length", std::to_string(options.kv_length));
   if (options.value_dim > 0) add("--value-dim", std::to_string(options.value_dim));
   if (!options.window.empty()) add("--window", options.window);
-  if (options.softcap > 0) add("--softcap", std::to_string(options.softcap));
-  if (options.scale) add("--scale", std::to_string(*options.scale));
+  if (options.softcap > 0) add("--softcap", fmt::format("{}", options.softcap));
+  if (options.scale) add("--scale", fmt::format("{}", *options.scale));
   if (!options.lengths.empty()) add("--lengths", fmt::format("{}", fmt::join(options.lengths, ",")));
   if (options.causal) words.emplace_back("--causal");
   if (!options.lse) words.emplace_back("--no-lse");

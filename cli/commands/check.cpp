@@ -7,7 +7,10 @@
 #include "commands/measure.hpp"
 #include "commands/shapes.hpp"
 #include "judged.hpp"
+#include "ops/gemm_problem.hpp"
+#include "plan/attention_choice.hpp"
 #include "plan/attention_plan_text.hpp"
+#include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
 
 namespace wm::cli {
@@ -38,6 +41,10 @@ cases::CheckResult check_calls(const Stream& stream, const Problem& problem, con
   });
 }
 
+// A few, so that small problems take each of them from tile to tile; the plan is the one for a whole chip.
+constexpr const char* few_multiprocessors = "virtual:sm_90a:sms=4";
+Device whole(const Device& device) { return Device::open("virtual:" + device.info().arch.name()); }
+
 constexpr const char* what_else = "what the library computes; please report this";
 
 }  // namespace
@@ -58,11 +65,18 @@ int check(const CheckCommand& command) {
 int check_gemm(const CheckGemmCommand& command) {
   return judged(command.options, [&](const cases::CheckRequest& request, Judged& judged) {
     const bench::Shape shape = shape_of(command.product);
-    const Device device = Device::open(command.product.device.empty() ? "virtual" : command.product.device);
+    const Device device = Device::open(command.product.device.empty() ? few_multiprocessors : command.product.device);
     const Stream stream(device);
     check_host_memory(text_of(shape), shape.bytes());
     const bench::RandomProduct problem(stream, shape, 1, variant_of(command.product));
-    const GemmRequest product = request_of(stream, problem, command.product.plan);
+    GemmRequest product = request_of(stream, problem, command.product.plan);
+    if (!product.plan) {
+      const DeviceInfo& like = whole(device).info();
+      const GemmKind kind = ops::understand(stream, product, plan::instruction_of(like.arch)).kind;
+      if (const auto choice =
+              plan::choose(kind, {shape.m, shape.n, shape.k, shape.batch}, plan::rates_of(like), like.name))
+        product.plan = choice->plan;
+    }
     judged.name = "gemm " + text_of(shape);
     judged.not_judged = what_else;
     return check_calls(
@@ -78,10 +92,14 @@ int check_gemm(const CheckGemmCommand& command) {
 int check_attention(const CheckAttentionCommand& command) {
   return judged(command.options, [&](const cases::CheckRequest& request, Judged& judged) {
     const bench::AttentionCase attention = case_of(command.attention);
-    const auto plan = plan_of(command.plan, attention);
-    const Device device = Device::open("virtual:sm_90a");
+    auto plan = plan_of(command.plan, attention);
+    const Device device = Device::open(command.device.empty() ? few_multiprocessors : command.device);
     const Stream stream(device);
-    check_host_memory(text_of(attention), attention.bytes());
+    const DeviceInfo& like = whole(device).info();
+    if (!plan)
+      if (const auto choice = plan::choose(kind_of(attention), shape_of(attention), plan::rates_of(like), like.name))
+        plan = choice->plan;
+    check_host_memory(text_of(attention), attention.host_bytes());
     const bench::RandomAttention problem(stream, attention, 1);
     judged.name = "attention " + text_of(attention);
     judged.not_judged = what_else;

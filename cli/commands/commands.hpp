@@ -152,6 +152,7 @@ int attention(const AttentionCommand& command);
 struct CheckAttentionCommand {
   CheckOptions options;
   AttentionOptions attention;
+  std::string device;  // none: a virtual GPU with few multiprocessors
   std::string plan;
 };
 int check_attention(const CheckAttentionCommand& command);

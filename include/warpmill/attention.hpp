@@ -26,11 +26,11 @@ struct AttentionMask {
 };
 
 // Sequences of different lengths one behind the other: sequence i has the positions offsets[i] to offsets[i + 1] - 1.
-// The offsets are i32 in device memory, one more than there are sequences, and do not fall; `longest` bounds the
-// lengths (a longer sequence is cut).
+// The offsets are i32 in device memory, one more than there are sequences, and do not fall. The lengths of the longest
+// help to choose a plan, where they are known (0: they are not); the result is the same.
 struct AttentionSequences {
   View query_offsets, key_offsets;
-  std::int64_t longest_queries, longest_keys;
+  std::int64_t longest_queries = 0, longest_keys = 0;
 };
 
 // Q[batch, heads, queries, dim], K[batch, kv heads, keys, dim], V[batch, kv heads, keys, value dim], out[batch, heads,

@@ -1,4 +1,5 @@
-// What the library has to tell that is no error. It prints nothing itself.
+// What the library has to tell that is no error. It prints nothing itself, but for what kernels on the virtual GPU
+// print.
 #pragma once
 
 #include <functional>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct WARPMILL_API Trace {
 
 namespace trace {
 
-// The stamps of one launch of a kernel that was compiled with WM_STAMPS. Lives until the launch has ended.
+// The stamps of one launch of a kernel that was compiled with WM_STAMPS. Lives until the launch has ended; another one
+// for the same module waits until it is gone, so that a thread has one at a time.
 class WARPMILL_API StampRecords {
  public:
   // `config`, of the launch, gets the shared memory that stamps take.
@@ -38,6 +40,7 @@ class WARPMILL_API StampRecords {
   Trace read(const Stream& stream) const;
 
  private:
+  std::shared_ptr<void> turn_;
   std::uint32_t warps_per_block_;
   Buffer records_;
 };

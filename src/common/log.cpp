@@ -13,7 +13,7 @@ struct Listener {
   std::shared_ptr<const LogFunction> function;
 };
 Listener& listener() {
-  static Listener only;
+  static auto& only = *new Listener;  // never destroyed: no order at exit
   return only;
 }
 

@@ -85,8 +85,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, AttentionState
 AttentionResult attention(const Stream& stream, const AttentionRequest& request) {
   const Device& device = stream.device();
   if (plan::instruction_of(device.info().arch) != TensorInstruction::wgmma)
-    throw Error(ErrorCode::unsupported, fmt::format("attention refused: {} is {}, and the kernel is for sm_90a",
-                                                    device.info().id, device.info().arch.name()));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("attention refused: {} is {}, and the kernel is for sm_90a; on the virtual "
+                            "GPU open virtual:sm_90a",
+                            device.info().id, device.info().arch.name()));
   const AttentionKey key{ops::understand(stream, request), request.plan, request.trace != nullptr};
   if (key.problem.batch == 0 || key.problem.heads == 0 || key.problem.queries == 0) return {};
   AttentionState& state = ops::state_of<AttentionState>(device);

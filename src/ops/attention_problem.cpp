@@ -24,6 +24,13 @@ namespace {
 
 std::string sizes(const View& view) { return fmt::format("{}", fmt::join(view.shape, " x ")); }
 
+constexpr std::int64_t most_positions = (1 << 30) - 1;
+
+void refuse_overlap(const View& written, std::string_view name, const View& other, std::string_view other_name) {
+  if (overlap(written, written.address, other, other.address))
+    refuse_attention(fmt::format("{} overlaps {}; give it memory of its own", name, other_name));
+}
+
 void check_device(const View& view, std::string_view name, const Stream& stream) {
   if (!(view.device == stream.device()))
     refuse_attention(fmt::format("{} lies on {} and the stream belongs to {}", name, view.device.info().id,
@@ -79,11 +86,11 @@ void set_mask(AttentionProblem& p, const AttentionMask& mask) {
   const auto limit = [](const std::optional<std::int64_t>& given, std::string_view name, bool& fact,
                         std::int64_t& value) {
     if (!given) return;
-    if (*given < 0 || *given > 0x7fffffff / 2)
+    if (*given < 0 || *given > most_positions)
       refuse_attention(
           fmt::format("the mask's {} is {}; it is the number of keys seen to that side of the opposite one, "
-                      "0 to {}",
-                      name, *given, 0x7fffffff / 2));
+                      "0 to {}: leave it out for no limit",
+                      name, *given, most_positions));
     fact = true;
     value = *given;
   };
@@ -107,8 +114,10 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
       refuse_attention(fmt::format("{} has {} dimensions; {}", name, view->shape.size(),
                                    request.sequences ? "with sequences they are heads x positions x dim"
                                                      : "they are batch x heads x length x dim"));
-    for (const std::int64_t size : view->shape)
-      if (size > 0x7fffffff) refuse_attention(fmt::format("{} is {}: beyond 32-bit coordinates", name, sizes(*view)));
+    for (const std::int64_t size : view->shape)  // sums of two positions and a mask's limit are 32-bit numbers too
+      if (size > most_positions)
+        refuse_attention(fmt::format("{} is {}: a dimension has at most {}; split it into several calls", name,
+                                     sizes(*view), most_positions));
   }
   const auto at = [&](const View& view, std::size_t from_end) { return view.shape[rank - 1 - from_end]; };
   AttentionProblem p;
@@ -146,8 +155,9 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
       refuse_attention(fmt::format("there are {} query offsets and {} key offsets; they must be as many",
                                    s.query_offsets.elements(), s.key_offsets.elements()));
     if (s.longest_queries < 0 || s.longest_keys < 0)
-      refuse_attention("the longest sequence cannot have a negative length");
-    p.queries = std::min(s.longest_queries, p.queries), p.keys = std::min(s.longest_keys, p.keys);
+      refuse_attention("the longest sequence cannot have a negative length; leave it out where it is not known");
+    if (s.longest_queries > 0) p.queries = std::min(s.longest_queries, p.queries);
+    if (s.longest_keys > 0) p.keys = std::min(s.longest_keys, p.keys);
   }
   if (request.lse) {
     const View& lse = *request.lse;
@@ -157,7 +167,10 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
     if (lse.dtype != DType::f32 || !std::ranges::equal(lse.shape, expected) || !side_by_side)
       refuse_attention(fmt::format("lse holds {} of shape {}; it is f32 of shape {}, positions side by side",
                                    name_of(lse.dtype), sizes(lse), fmt::format("{}", fmt::join(expected, " x "))));
-    if (overlaps_itself(lse)) refuse_attention("lse's elements overlap");
+    if (overlaps_itself(lse))
+      refuse_attention(
+          fmt::format("lse's elements overlap: strides ({}) for a shape of {}; give each a place of its own",
+                      fmt::join(lse.strides, ", "), sizes(lse)));
     p.kind.lse = true;
     p.lse = tensor_of(lse, false);
   }
@@ -171,12 +184,16 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   p.kind.softcap = p.softcap > 0;
   for (const auto& [view, name] : tensors) {
     if (view == &out) continue;
-    if (overlap(out, out.address, *view, view->address)) refuse_attention(fmt::format("out overlaps {}", name));
-    if (request.lse && overlap(*request.lse, request.lse->address, *view, view->address))
-      refuse_attention(fmt::format("lse overlaps {}", name));
+    refuse_overlap(out, "out", *view, name);
+    if (request.lse) refuse_overlap(*request.lse, "lse", *view, name);
   }
-  if (request.lse && overlap(out, out.address, *request.lse, request.lse->address))
-    refuse_attention("out overlaps lse");
+  if (request.lse) refuse_overlap(out, "out", *request.lse, "lse");
+  if (request.sequences)
+    for (const auto& [offsets, name] : {std::pair{&request.sequences->query_offsets, "query_offsets"},
+                                        {&request.sequences->key_offsets, "key_offsets"}}) {
+      refuse_overlap(out, "out", *offsets, name);
+      if (request.lse) refuse_overlap(*request.lse, "lse", *offsets, name);
+    }
   return p;
 }
 

@@ -46,6 +46,12 @@ std::thread::id thread_of(const Stream& stream) {
   return special ? std::this_thread::get_id() : std::thread::id();
 }
 
+// A run on the virtual GPU may be stopped half way, and then it has cleared nothing.
+std::uint64_t cleared(const Stream& stream, std::uint64_t address, std::size_t bytes) {
+  if (stream.device().info().kind == DeviceKind::virtual_gpu) stream.fill(address, std::byte{0}, bytes);
+  return address;
+}
+
 }  // namespace
 
 std::uint64_t counter_of(const Stream& stream) {
@@ -72,7 +78,7 @@ std::uint64_t counter_of(const Stream& stream) {
   if (own.address == 0) own.address = counters.take();
   if (own.stream_number != 0 && own.stream_number != *number) device.synchronize();  // the handle of one that is gone
   own.stream_number = *number;
-  return own.address;
+  return cleared(stream, own.address, counter_bytes);
 }
 
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
@@ -97,7 +103,7 @@ std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
     if (held.stream_number != 0) device.synchronize();
     held.stream_number = *number;
   }
-  return held.buffers.back().address();
+  return cleared(stream, held.buffers.back().address(), bytes);
 }
 
 }  // namespace wm::ops

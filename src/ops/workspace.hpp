@@ -14,7 +14,8 @@ namespace wm::ops {
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes);
 
 // The same for a few bytes, counter_bytes at most: of the stream; or while it is captured, of that launch alone, so
-// that graphs may run beside each other and be captured from streams that were never used.
+// that different graphs may run beside each other and be captured from streams that were never used. (Instances of one
+// graph share it, as they share its results: they run one after the other.)
 inline constexpr std::size_t counter_bytes = 64;
 std::uint64_t counter_of(const Stream& stream);
 

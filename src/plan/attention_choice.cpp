@@ -60,16 +60,12 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
     if (plan.valid()) ranking.push_back(estimate(plan, shape, rates));
   };
   const bool few = shape.queries <= AttentionPlan::group_queries;
-  for (const int groups : {few ? 1 : 2, few ? 1 : 3})
-    for (const int strips : {0, 1, 2})
-      for (const int keys : {176, 160, 128, 112, 96, 80, 64})
-        // Three groups have too few registers but for the smallest heads, which two do not keep busy.
-        if (few || (groups == 3) == (kind.head_dim + kind.value_dim <= 128))
-          add({.keys = keys, .groups = groups, .strips = strips});
+  // Three groups have too few registers but for the smallest heads, which two do not keep busy.
+  const int groups = few ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
+  for (const int strips : {0, 1, 2})
+    for (const int keys : {176, 160, 128, 112, 96, 80, 64}) add({.keys = keys, .groups = groups, .strips = strips});
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
-  const auto same = [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.plan == b.plan; };
-  ranking.erase(std::unique(ranking.begin(), ranking.end(), same), ranking.end());
   return ranking;
 }
 

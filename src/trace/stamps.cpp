@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,7 +16,17 @@ namespace {
 
 constexpr std::uint32_t records_per_warp = 1024;
 
-std::uint32_t volume(const Dim3& d) { return d.x * d.y * d.z; }
+std::size_t volume(const Dim3& d) { return std::size_t{d.x} * d.y * d.z; }
+
+// A module has one place for its stamps: launches that use it take turns.
+std::shared_ptr<void> turn_at(std::uint64_t place) {
+  static std::mutex mutex;
+  static auto& places = *new std::map<std::uint64_t, std::mutex>;  // never destroyed: no order at exit
+  std::unique_lock lock(mutex);
+  std::mutex& own = places[place];
+  lock.unlock();
+  return std::make_shared<std::unique_lock<std::mutex>>(own);
+}
 
 std::string text_of(std::uint64_t word) {
   std::string text;
@@ -36,9 +49,9 @@ double microseconds_per_clock(std::span<const std::span<const StampRecord>> by_w
 }  // namespace
 
 StampRecords::StampRecords(const Stream& stream, const Kernel& kernel, LaunchConfig& config)
-    : warps_per_block_((volume(config.block) + 31) / 32),
-      records_(stream.device(),
-               std::size_t{volume(config.grid)} * warps_per_block_ * records_per_warp * sizeof(StampRecord)) {
+    : turn_(turn_at(kernel.symbol("wm_stamps").address)),
+      warps_per_block_(static_cast<std::uint32_t>((volume(config.block) + 31) / 32)),
+      records_(stream.device(), volume(config.grid) * warps_per_block_ * records_per_warp * sizeof(StampRecord)) {
   config.shared_bytes += stamp_shared_bytes;
   stream.fill(records_.address(), std::byte{0}, records_.bytes());
   const StampBuffer buffer{records_.address(), warps_per_block_, records_per_warp};

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,8 @@ struct AttentionCase {
 
   double flops() const;  // of both products, what no query sees left out
   double bytes() const;  // of operands and results
+  // What a RandomAttention takes where the device's memory is the host's: these, and float copies of the operands.
+  double host_bytes() const { return 4 * bytes(); }
 };
 
 // Normal random values; the output and the logarithms hold NaNs, so that an element nobody writes is found.
@@ -47,7 +51,7 @@ class RandomAttention {
 
   // The largest error over `samples` rows (all of them where there are no more) against float64, in units of what
   // rounding of weights and output and the arithmetic before it allow: a right result stays below 1. The first and the
-  // last row of each sequence are always among them.
+  // last row of each sequence and head are among them where the samples are enough for that.
   double error(std::size_t samples = ~std::size_t{0}) const;
 
   // Operands as the device has them, for whoever changes some; `upload` after that.
@@ -55,8 +59,11 @@ class RandomAttention {
   void upload(const Stream& stream);
   std::size_t q_index(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
   std::size_t kv_index(std::int64_t sequence, std::int64_t kv_head, std::int64_t position, bool value) const;
-  // The output and logarithm of a row, downloaded anew.
-  std::vector<float> row(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
+  // The output as it is now: the elements of a row by sequence, head and position.
+  std::function<std::span<const float>(std::int64_t sequence, std::int64_t head, std::int64_t position)> rows() const;
+  // All bits of the output and the logarithms as they are now.
+  std::vector<std::uint16_t> out_bits() const { return out_.download<std::uint16_t>(); }
+  std::vector<std::uint32_t> lse_bits() const { return lse_.download<std::uint32_t>(); }
 
  private:
   struct Sequence {

@@ -42,17 +42,24 @@ AttentionCase sequences() {
 // Every kind of plan: groups, stages, strips, masks, sequences, head dims.
 std::vector<Problem> problems() {
   const AttentionCase plain{.heads = 2, .kv_heads = 1, .queries = 200, .keys = 230, .head_dim = 64, .value_dim = 64};
-  AttentionCase causal = plain, window = plain, wide = plain, long_sequences = sequences();
+  AttentionCase causal = plain, window = plain, wide = plain, uneven = plain, long_sequences = sequences();
   causal.mask = AttentionMask::causal();
   window.mask = {.left = 40, .right = 10};
   wide.head_dim = wide.value_dim = 256;
   long_sequences.head_dim = long_sequences.value_dim = 128;
+  // Tails behind whole tiles: their rows are copied by threads, those of the tiles before by the copy engine.
+  AttentionCase tails = long_sequences;
+  tails.sequences = {{128, 64}, {140, 64}, {128, 64}, {70, 64}, {150, 64}, {9, 64}};
+  uneven.head_dim = 192, uneven.value_dim = 128, uneven.dtype = DType::f16, uneven.softcap = 20, uneven.lse = false;
   return {{"two groups", plain, {.keys = 64}},
           {"three groups, causal", causal, {.keys = 64, .groups = 3}},
           {"one group, window", window, {.keys = 48, .groups = 1, .stages = 3, .strips = 2}},
           {"the output leaves from where Q was", wide, {.keys = 80, .strips = 0}},
           {"sequences", sequences(), {.keys = 64}},
-          {"sequences, the output leaves from where Q was", long_sequences, {.keys = 64, .strips = 0}}};
+          {"sequences, two strips", tails, {.keys = 64, .strips = 2}},
+          {"sequences, three groups, two strips", sequences(), {.keys = 64, .groups = 3, .strips = 2}},
+          {"sequences, the output leaves from where Q was", long_sequences, {.keys = 64, .strips = 0}},
+          {"unequal dims, softcap, f16, no logarithms", uneven, {.keys = 64, .strips = 2}}};
 }
 
 // The text of a header with all that it includes, each once.
@@ -122,6 +129,26 @@ TEST_F(AttentionJudge, IsSilentInEveryOrder) {
       EXPECT_LT(attention.error(100), 1);
     });
   }
+}
+
+// Tiles are taken from a counter that each launch sets back: one that does not come to its end cannot.
+TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
+  const Problem p = problems().front();
+  const RandomAttention attention(stream, p.problem, 1);
+  vgpu::RunOptions options;
+  options.max_instructions = 2000;
+  vgpu::set_run_options(device, options);
+  EXPECT_THROW(
+      {
+        wm::attention(stream, attention.request(p.plan));
+        stream.synchronize();
+      },
+      Error);
+  vgpu::set_run_options(device, {});
+  attention.poison(stream);
+  wm::attention(stream, attention.request(p.plan));
+  stream.synchronize();
+  EXPECT_LT(attention.error(), 1);
 }
 
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {

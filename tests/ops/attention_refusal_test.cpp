@@ -90,6 +90,9 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
          [&](R& r) { packed(r), r.sequences = sequences(offsets.view(i32, {3}), offsets.view(i32, {4})); });
   expect("negative length",
          [&](R& r) { packed(r), r.sequences = sequences(offsets.view(i32, {3}), offsets.view(i32, {3}), -1); });
+  expect("out overlaps query_offsets", [&](R& r) {
+    packed(r), r.sequences = sequences(View(device, r.out.address, i32, {3}), offsets.view(i32, {3}));
+  });
   // Plans.
   expect("the plan given is impossible: a block of keys has 16 to 256",
          [&](R& r) { r.plan = AttentionPlan{.keys = 24}; });

@@ -141,6 +141,20 @@ TEST_F(Attention, TakesSequencesOfAnyLengths) {
     }
 }
 
+TEST_F(Attention, IsTheSameWhateverIsSaidOfTheLongestSequence) {
+  AttentionCase c{.heads = 2, .kv_heads = 1, .mask = AttentionMask::causal(), .layout = HeadLayout::positions_first};
+  c.sequences = {{200, 200}, {64, 128}, {129, 77}};
+  const RandomAttention attention(stream, c, 3);
+  for (const std::int64_t longest : {0, 1, 1000}) {
+    AttentionRequest request = attention.request();
+    request.sequences->longest_queries = request.sequences->longest_keys = longest;
+    attention.poison(stream);
+    wm::attention(stream, request);
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1) << longest;
+  }
+}
+
 TEST_F(Attention, CapsScoresSoftly) {
   for (const float softcap : {1.f, 15.f, 50.f}) {
     AttentionCase c = ordinary();
@@ -197,20 +211,25 @@ TEST_F(Attention, ServesEveryKindOfPlan) {
 }
 
 // What a row sees decides what reaches it: nothing of other rows' keys, of other sequences or heads.
+// Keys 40 of head 1 and 69 (the last) of another sequence are bad, and value 130 of head 0: a bad key reaches the rows
+// that see it, a bad value at most the query tiles that read its step.
 TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const AttentionPlan plan{.keys = 64};
+  constexpr int tile = 128, bad_value = 130;  // seen by rows 130 on; read by the tile of queries 128 on
   for (const float bad : {nan, inf, -inf}) {
     AttentionCase c{.heads = 2, .kv_heads = 2, .mask = AttentionMask::causal(), .layout = HeadLayout::positions_first};
-    c.sequences = {{100, 100}, {90, 90}, {70, 70}};
+    c.sequences = {{100, 100}, {190, 190}, {70, 70}};
     RandomAttention attention(stream, c, 5);
-    attention.k[attention.kv_index(1, 1, 40, false)] = bad;  // seen by rows 40 on of sequence 1, head 1
-    attention.v[attention.kv_index(1, 0, 0, true)] = bad;    // head 0 of the same sequence
-    attention.k[attention.kv_index(2, 0, 69, false)] = bad;  // the last key of all
+    attention.k[attention.kv_index(1, 1, 40, false)] = bad;
+    attention.v[attention.kv_index(1, 0, bad_value, true)] = bad;
+    attention.k[attention.kv_index(2, 0, 69, false)] = bad;
     attention.upload(stream);
-    wm::attention(stream, attention.request());
+    wm::attention(stream, attention.request(plan));
     stream.synchronize();
+    const auto rows = attention.rows();
     const auto finite = [&](int sequence, int head, int position) {
-      for (const float x : attention.row(sequence, head, position))
+      for (const float x : rows(sequence, head, position))
         if (!std::isfinite(x)) return false;
       return true;
     };
@@ -218,28 +237,29 @@ TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
       for (int head = 0; head < 2; ++head)
         EXPECT_TRUE(finite(0, head, i)) << "sequence 0, head " << head << " row " << i;
     for (int i = 0; i < 40; ++i) EXPECT_TRUE(finite(1, 1, i)) << "row " << i << " does not see the bad key";
+    for (int i = 0; i < tile; ++i) EXPECT_TRUE(finite(1, 0, i)) << "row " << i << " is of a tile before the bad value";
+    EXPECT_FALSE(finite(1, 0, bad_value)) << "a value that is seen";
     for (int i = 0; i < 70; ++i) EXPECT_TRUE(finite(2, 1, i)) << "sequence 2, head 1, row " << i;
     for (int i = 0; i < 69; ++i) EXPECT_TRUE(finite(2, 0, i)) << "sequence 2, head 0, row " << i;
     EXPECT_FALSE(std::isnan(bad) && finite(1, 1, 40));
+    EXPECT_FALSE(std::isnan(bad) && finite(2, 0, 69));
   }
 }
 
 TEST_F(Attention, GivesTheSameBitsEveryTime) {
   AttentionCase c{.batch = 2, .heads = 3, .kv_heads = 3, .queries = 200, .keys = 300, .mask = AttentionMask::causal()};
   const RandomAttention attention(stream, c, 11);
-  std::vector<float> first;
+  std::vector<std::uint16_t> out;
+  std::vector<std::uint32_t> lse;
   for (int run = 0; run < ATTENTION_TEST_RUNS; ++run) {
     attention.poison(stream);
     wm::attention(stream, attention.request());
     stream.synchronize();
-    std::vector<float> all;
-    for (int i = 0; i < 200; i += 7)
-      for (const float x : attention.row(1, 2, i)) all.push_back(x);
-    if (run == 0)
-      first = all;
-    else
-      EXPECT_EQ(all, first) << run;
+    if (run == 0) out = attention.out_bits(), lse = attention.lse_bits();
+    EXPECT_TRUE(attention.out_bits() == out) << run;
+    EXPECT_TRUE(attention.lse_bits() == lse) << run;
   }
+  EXPECT_LT(attention.error(), 1);
 }
 
 TEST_F(Attention, ServesTwoThreadsAndStreams) {

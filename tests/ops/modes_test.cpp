@@ -5,6 +5,7 @@
 
 #include "ops/gemm_case.hpp"
 #include "ops/schedules.hpp"
+#include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
 
 namespace wm::test {
@@ -75,6 +76,27 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
     const std::vector<std::byte> first = result_of(product);
     product.expect_right();
     in_every_schedule(device, 2, [&] { EXPECT_TRUE(result_of(product) == first); });
+  }
+}
+
+// A split product's pieces meet at flags in the workspace, which each launch sets back: one that does not come to its
+// end cannot.
+TEST_F(GemmModes, ASplitProductIsRightAfterALaunchThatWasStopped) {
+  GemmRun product(device, {.m = 128, .n = 64, .k = 2000, .plan = "128x64 s3 split"});
+  for (const std::uint64_t most : {2000u, 4000u, 6000u}) {
+    vgpu::RunOptions options;
+    options.max_instructions = most;
+    vgpu::set_run_options(device, options);
+    EXPECT_THROW(
+        {
+          gemm(stream, product.request());
+          stream.synchronize();
+        },
+        Error);
+    vgpu::set_run_options(device, {});
+    product.reset();
+    gemm(stream, product.request());
+    product.expect_right();
   }
 }
 

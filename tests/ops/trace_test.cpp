@@ -1,6 +1,8 @@
 // Timelines: what stamps of a kernel say of its roles.
 #include <map>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -83,6 +85,18 @@ TEST(Trace, HasEveryRoleOfEveryBlockStepByStep) {
     EXPECT_EQ((doings[{block, "multiply"}]), (std::set<std::string>{"multiply", "store", "turn", "wait"}));
   }
   EXPECT_EQ(copies, 4u * 5);  // tiles, and steps of each
+}
+
+// A module has one place for its stamps.
+TEST(Trace, OfTwoThreadsAtOnceHasEachItsOwn) {
+  const std::string plan = "64x64 s2 c1x1 g1";
+  const std::size_t slices = trace_of(plan).slices.size();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int j = 0; j < 3; ++j) EXPECT_EQ(trace_of(plan).slices.size(), slices);
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Trace, IsJsonThatATraceViewerReads) {

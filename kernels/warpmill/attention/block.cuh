@@ -53,10 +53,12 @@ class AttentionWriter {
       store_rows(strip, values);
       strips_.filled();
       const i32 column = i * plan.strip_columns, position = tile.sequence.first_query + first;
-      if (whole)
+      if (whole) {
         strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
-      else
+      } else {
         copy_rows(strip, queries - first, column, position, tile.head);
+        strips_.copied();
+      }
     }
   }
   // The group's strips may become something else.

@@ -202,6 +202,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         --block;
         stamp<"multiply", "softmax">(block);
         cap();
+        // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
       } while (own.whole(block) && softmax.weigh_blindly(scores, weights));
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);

@@ -32,7 +32,7 @@ class Softmax {
   WM_DEVICE explicit Softmax(f32 scale) : scale_(scale) {}
 
   // Scores become weights 2^(scale score - base), rounded for the next product, and are added to the rows' sums. The
-  // base becomes the largest score so far, if that is larger by more than 2^8 or the row has none yet: it need not be
+  // base becomes the largest score so far, if that is larger by more than 8 or the row has none yet: it need not be
   // the largest, because the final division settles what it is.
   template <class Element, int columns>
   WM_DEVICE Rescale weigh(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {

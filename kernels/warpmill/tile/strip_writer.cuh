@@ -63,6 +63,11 @@ class StripWriter {
     tma::store(map, at, strip.from_row(Together::first_row()));
     bulk::commit_group();
   }
+  // Instead of send: the threads that wrote the strip have copied it out themselves. It counts as a store all the same:
+  // begin() goes by their number.
+  WM_DEVICE void copied() const {
+    if (together_.first()) bulk::commit_group();
+  }
   // Nobody reads a strip any more: its memory may become something else.
   WM_DEVICE void drain() const {
     if constexpr (by == StripStore::engine)
