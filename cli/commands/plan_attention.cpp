@@ -39,7 +39,7 @@ int plan_attention(const PlanAttentionCommand& command) {
                       {"shared_bytes", e.plan.shared_bytes()},
                       {"registers", e.plan.registers()},
                       {"tiles", e.tiles},
-                      {"steps", e.blocks},
+                      {"steps", e.steps},
                       {"step_ns", e.step_seconds * 1e9},
                       {"tile_us", e.tile_seconds * 1e6},
                       {"us", e.seconds * 1e6}});
@@ -52,7 +52,7 @@ int plan_attention(const PlanAttentionCommand& command) {
                   "steps/tile", "ns/step", "us/tile", "estimate"));
   for (const auto& e : rows)
     say(fmt::format("{:<20} {:>7} {:>9} {:>7} {:>10.1f} {:>8.0f} {:>8.1f} {:>9.1f} us{}\n", plan::text_of(e.plan),
-                    e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.blocks, e.step_seconds * 1e9,
+                    e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.steps, e.step_seconds * 1e9,
                     e.tile_seconds * 1e6, e.seconds * 1e6,
                     &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));
   say("\nus/tile: besides its steps. docs/attention.md has the model.\n");

@@ -11,8 +11,8 @@ namespace {
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Blocks of keys that queries from `first` on see, as the kernel counts them (attention/mask.cuh).
-std::int64_t blocks_seen(const AttentionPlan& plan, const AttentionShape& shape, std::int64_t first) {
+// Steps of keys that queries from `first` on see, as the kernel counts them (attention/mask.cuh).
+std::int64_t steps_seen(const AttentionPlan& plan, const AttentionShape& shape, std::int64_t first) {
   const std::int64_t diagonal = first + (shape.align_ends ? shape.keys - shape.queries : 0);
   const std::int64_t right =
       plan.kind.mask.right ? std::min(shape.keys, diagonal + plan.queries() - 1 + shape.right + 1) : shape.keys;
@@ -39,16 +39,16 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   e.step_seconds =
       2.0 * plan.queries() * plan.keys * (plan.kind.head_dim + plan.kind.value_dim) / rate + exposed_seconds(plan.kind);
   e.tile_seconds = plan.strips == 0 ? 2.4e-6 : plan.strips == 1 ? 1.9e-6 : 1.6e-6;
-  double blocks = 0, longest = 0;
+  double steps = 0, longest = 0;
   for (std::int64_t tile = 0; tile < per_head; ++tile) {
-    const auto seen = static_cast<double>(blocks_seen(plan, shape, tile * plan.queries()));
-    blocks += seen, longest = std::max(longest, seen);
+    const auto seen = static_cast<double>(steps_seen(plan, shape, tile * plan.queries()));
+    steps += seen, longest = std::max(longest, seen);
   }
-  e.blocks = blocks / static_cast<double>(std::max<std::int64_t>(per_head, 1));
-  const double average = e.blocks * e.step_seconds + e.tile_seconds, most = longest * e.step_seconds + e.tile_seconds;
+  e.steps = steps / static_cast<double>(std::max<std::int64_t>(per_head, 1));
+  const double average = e.steps * e.step_seconds + e.tile_seconds, most = longest * e.step_seconds + e.tile_seconds;
   const double rounds = static_cast<double>(e.tiles) / rates.multiprocessors;
   // Tiles of one length end together; where they differ, the shortest come last and even out what is left.
-  const bool even = longest <= e.blocks;
+  const bool even = longest <= e.steps;
   e.seconds = rates.launch_seconds + 2e-6 + (even ? std::ceil(rounds) * most : std::max(rounds * average, most));
   return e;
 }

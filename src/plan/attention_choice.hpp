@@ -17,8 +17,8 @@ namespace wm::plan {
 struct AttentionEstimate {
   AttentionPlan plan;
   std::int64_t tiles = 0;
-  double blocks = 0;        // of keys, of an average tile
-  double step_seconds = 0;  // one block of keys
+  double steps = 0;         // of an average tile
+  double step_seconds = 0;  // one of them
   double tile_seconds = 0;  // what a tile takes besides its steps: its first scores, its last values, its output
   double seconds = 0;       // the estimate
 };

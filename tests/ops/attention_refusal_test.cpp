@@ -94,8 +94,7 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
     packed(r), r.sequences = sequences(View(device, r.out.address, i32, {3}), offsets.view(i32, {3}));
   });
   // Plans.
-  expect("the plan given is impossible: a block of keys has 16 to 256",
-         [&](R& r) { r.plan = AttentionPlan{.keys = 24}; });
+  expect("the plan given is impossible: a step has 16 to 256 keys", [&](R& r) { r.plan = AttentionPlan{.keys = 24}; });
   expect("impossible: scores and sums leave a multiply thread too few registers",
          [&](R& r) { r.plan = AttentionPlan{.keys = 128, .groups = 3}; });
   expect("impossible: there are 1 to 3 multiply groups", [&](R& r) { r.plan = AttentionPlan{.groups = 0}; });

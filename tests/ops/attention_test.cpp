@@ -174,7 +174,7 @@ TEST_F(Attention, TakesAScaleOfTheCallers) {
   }
 }
 
-// Keys that grow make every block's maximum larger than the one before, by a little and by very much.
+// Keys that grow make every step's maximum larger than the one before, by a little and by very much.
 TEST_F(Attention, FollowsMaximaThatMove) {
   for (const auto& [dtype, growth] : std::vector<std::pair<DType, float>>{
            {DType::bf16, 0.02f}, {DType::bf16, 0.3f}, {DType::bf16, 3.f}, {DType::f16, 0.05f}}) {

@@ -51,24 +51,24 @@ TEST(AttentionRanking, HasAPlanForEveryKindThatFitsAndIsOrdered) {
       }
 }
 
-TEST(AttentionRanking, CountsTheBlocksThatAMaskLeaves) {
+TEST(AttentionRanking, CountsTheStepsThatAMaskLeaves) {
   AttentionKind kind;
   const AttentionPlan plan{.kind = kind, .keys = 128};
   const AttentionShape shape{.batch = 64, .queries = 1024, .keys = 1024};
-  EXPECT_DOUBLE_EQ(estimate(plan, shape, {}).blocks, 8);
+  EXPECT_DOUBLE_EQ(estimate(plan, shape, {}).steps, 8);
   AttentionPlan causal = plan;
   causal.kind.mask.right = true;
-  EXPECT_DOUBLE_EQ(estimate(causal, shape, {}).blocks, 4.5);
+  EXPECT_DOUBLE_EQ(estimate(causal, shape, {}).steps, 4.5);
   AttentionPlan window = causal;
   window.kind.mask.left = true;
   AttentionShape with_window = shape;
   with_window.left = 128;
-  EXPECT_DOUBLE_EQ(estimate(window, with_window, {}).blocks, (1 + 2 * 7) / 8.);
+  EXPECT_DOUBLE_EQ(estimate(window, with_window, {}).steps, (1 + 2 * 7) / 8.);
   EXPECT_LT(estimate(causal, shape, {}).seconds, estimate(plan, shape, {}).seconds);
 }
 
-// Blocks of 128 keys where a causal mask would leave much of wider ones unused, wider ones where sequences are long.
-TEST(AttentionRanking, TakesNarrowBlocksForShortCausalSequences) {
+// Steps of 128 keys where a causal mask would leave much of wider ones unused, wider ones where sequences are long.
+TEST(AttentionRanking, TakesNarrowStepsForShortCausalSequences) {
   AttentionKind kind;
   kind.mask.right = true;
   EXPECT_EQ(rank(kind, {8, 16, 16, 2048, 2048}, {}).front().plan.keys, 128);

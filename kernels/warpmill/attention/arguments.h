@@ -8,7 +8,7 @@ namespace wm {
 
 struct AttentionArguments {
   TensorMap q, k, v, out;  // (dim, position, head, batch); boxes of one swizzle width by 64 queries, by a
-                           // block of keys, and of the output by a warp's rows
+                           // step of keys, and of the output by a warp's rows
   unsigned queries, keys;  // of every sequence; where sequences have offsets, of none
   unsigned head_ratio;     // query heads for each head of K and V
   // Offsets of sequences among all queries and all keys: batches + 1 numbers each, in device memory.

@@ -1,4 +1,4 @@
-// Which keys the queries of a tile see: whole blocks of them, and inside a block each by itself.
+// Which keys the queries of a tile see: whole steps of them, and inside a step each by itself.
 #pragma once
 
 #include "warpmill/attention/arguments.h"
@@ -23,17 +23,17 @@ class Sight {
   WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(row) : 0; }
   WM_DEVICE i32 right(u32 row) const { return plan.kind.mask.right ? min(right_ + i32(row), keys_) : keys_; }
 
-  // Blocks of keys that any row sees: from begin() up to but not including end(), if that is more.
+  // Steps of keys that any row sees: from begin() up to but not including end(), if that is more.
   WM_DEVICE i32 begin() const { return max(left(0), 0) / plan.keys; }
   WM_DEVICE i32 end() const { return (max(right(rows_ - 1), 0) + plan.keys - 1) / plan.keys; }
-  // Whether every row sees all keys of a block.
-  WM_DEVICE bool whole(i32 block) const {
-    return (block + 1) * plan.keys <= right(0) && (!plan.kind.mask.left || block * plan.keys >= left(rows_ - 1));
+  // Whether every row sees all keys of a step.
+  WM_DEVICE bool whole(i32 step) const {
+    return (step + 1) * plan.keys <= right(0) && (!plan.kind.mask.left || step * plan.keys >= left(rows_ - 1));
   }
 
-  // Scores of keys that a row of these does not see become -infinity. `block` is the keys' number.
-  WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 block) const {
-    const i32 first_key = block * plan.keys + i32(scores.column(0));
+  // Scores of keys that a row of these does not see become -infinity. `step` is the keys' number.
+  WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 step) const {
+    const i32 first_key = step * plan.keys + i32(scores.column(0));
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const u32 row = scores.row(half * 2);

@@ -9,7 +9,7 @@ namespace wm {
 
 struct AttentionPlan {
   AttentionKind kind{};
-  int keys = 128;  // of a block of keys: one step
+  int keys = 128;  // of one step
   int groups = 2;  // multiply warpgroups, of 64 queries each
   int stages = 2;  // of K, and of V
   // Strips of the output that a group has in flight. 0: they leave from where its Q was, and the next Q waits.
@@ -64,7 +64,7 @@ struct AttentionPlan {
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
-    if (keys < 16 || keys > 256 || keys % 16) return "a block of keys has 16 to 256, a multiple of 16";
+    if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
     if (strips < 0 || strips > 4) return "a group has 0 to 4 strips of the output in flight";
     if (strips == 0 && kind.value_dim > kind.head_dim)

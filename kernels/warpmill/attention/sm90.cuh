@@ -1,8 +1,8 @@
 // Attention on Hopper: out = softmax(scale Q K^T, masked) V, warp-specialised and persistent.
 //
 // A block is one load warpgroup, of which one thread works, and one to three multiply warpgroups with 64 queries each.
-// A group multiplies its queries with a block of keys, turns the scores into weights in registers, and multiplies these
-// with the block's values. Both are products of wgmma: those of the next block's keys and of this one's values are
+// A group multiplies its queries with a step of keys, turns the scores into weights in registers, and multiplies these
+// with the step's values. Both are products of wgmma: those of the next step's keys and of this one's values are
 // queued together, and run under the exponentials of the other groups, which take turns at queueing.
 //
 //   shared memory   q[group]    (64, head_dim)       K-major       as the groups take them
@@ -17,7 +17,7 @@
 //                   tail[stage]       as k.full: values whose last rows are another sequence's, and must be cleared
 //                                     by a warp of the load warpgroup before v.full
 //
-// Blocks of keys are taken from the last to the first: those that a causal mask cuts come first.
+// Steps of keys are taken from the last to the first: those that a causal mask cuts come first.
 #pragma once
 
 #include "warpmill/attention/block.cuh"
@@ -52,20 +52,20 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
   for (Tile tile; taker.next(tile);) {
     const Sight<plan> sight = tile.sight<plan>(args);
     const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
-    const auto load_k = [&](i32 block) {
-      stamp<"load", "wait k">(block);
+    const auto load_k = [&](i32 step) {
+      stamp<"load", "wait k">(step);
       const Stage stage = k_ring.acquire();
-      stamp<"load", "copy k">(block);
-      shared.k[stage.index].load(args.k, tile.sequence.first_key + block * plan.keys, 0, {kv_head, batch}, stage.full);
+      stamp<"load", "copy k">(step);
+      shared.k[stage.index].load(args.k, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch}, stage.full);
     };
-    const auto load_v = [&](i32 block) {
-      stamp<"load", "wait v">(block);
-      const bool tail = tile.keys_before_tail<plan>(block) > 0;
+    const auto load_v = [&](i32 step) {
+      stamp<"load", "wait v">(step);
+      const bool tail = tile.keys_before_tail<plan>(step) > 0;
       const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
       const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
       if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
-      stamp<"load", "copy v">(block);
-      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + block * plan.keys, {kv_head, batch}, there);
+      stamp<"load", "copy v">(step);
+      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step * plan.keys, {kv_head, batch}, there);
     };
     const i32 begin = sight.begin(), last = sight.end() - 1;
     if (last >= begin) load_k(last);
@@ -80,9 +80,9 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
                            {head, batch}, stage.full);
     }
     ++tiles;
-    for (i32 block = last; block >= begin; --block) {
-      if (block > begin) load_k(block - 1);
-      load_v(block);
+    for (i32 step = last; step >= begin; --step) {
+      if (step > begin) load_k(step - 1);
+      load_v(step);
     }
   }
   stamp<"load", "end">(0);
@@ -132,7 +132,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   TileReader<plan> reader(shared.tiles);
   for (Tile tile; reader.next(tile);) {
     const u32 first_query = tile.first_query + group * plan.group_queries;
-    const Sight<plan> sight = tile.sight<plan>(args);  // of all groups: they take the same blocks
+    const Sight<plan> sight = tile.sight<plan>(args);  // of all groups: they take the same steps
     const Sight<plan> own(args, tile.sequence, first_query, plan.group_queries);
     Softmax softmax(args.scale_log2);
     Fragment<plan.kind.value_dim> sums;
@@ -171,24 +171,24 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     };
     cap();
     bool started = false;  // the sums hold something
-    i32 block = last;
+    i32 step = last;
     for (bool more = true; more;) {
-      // The first block, those that some row does not see wholly, and where weights have grown too large.
-      stamp<"multiply", "look">(block);
-      if (!own.whole(block)) own.hide(scores, block);
+      // The first step, those that some row does not see wholly, and where weights have grown too large.
+      stamp<"multiply", "look">(step);
+      if (!own.whole(step)) own.hide(scores, step);
       const Softmax::Rescale rescale = softmax.weigh(scores, weights);
       if (rescale.needed && started)
 #pragma unroll
         for (int i = 0; i < sums.count; ++i) sums.value[i] *= rescale.factor.value[sums.half(i)];
       do {
-        more = block > begin;
+        more = step > begin;
         if (!more) break;
-        stamp<"multiply", "wait kv">(block);
-        const Stage k_stage = k_ring.wait();  // of the next block
+        stamp<"multiply", "wait kv">(step);
+        const Stage k_stage = k_ring.wait();  // of the next step
         const Stage v_stage = v_ring.wait();  // of this one
-        stamp<"multiply", "turn">(block);
+        stamp<"multiply", "turn">(step);
         turns.take();
-        stamp<"multiply", "product">(block);
+        stamp<"multiply", "product">(step);
         wgmma::fence();
         multiply(scores, q, 0, shared.k[k_stage.index], false);
         multiply(sums, weights, shared.v[v_stage.index], started);
@@ -199,11 +199,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         k_ring.release(k_stage);
         v_ring.release(v_stage);
         started = true;
-        --block;
-        stamp<"multiply", "softmax">(block);
+        --step;
+        stamp<"multiply", "softmax">(step);
         cap();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
-      } while (own.whole(block) && softmax.weigh_blindly(scores, weights));
+      } while (own.whole(step) && softmax.weigh_blindly(scores, weights));
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 

@@ -1,5 +1,5 @@
-// Online softmax, in powers of two: each block of scores becomes weights relative to a base, which is the largest score
-// of some block before, or not much less than the largest so far.
+// Online softmax, in powers of two: the scores of each step become weights relative to a base, which is the largest
+// score of some step before, or not much less than the largest so far.
 #pragma once
 
 #include "warpmill/tile/fragment.cuh"

@@ -21,10 +21,10 @@ struct Tile {
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, plan.queries());
   }
-  // Keys of a block that belong to the sequence, where another one's may follow them in the same block; else 0.
+  // Keys of a step that belong to the sequence, where another one's may follow them in the same step; else 0.
   template <AttentionPlan plan>
-  WM_DEVICE u32 keys_before_tail(i32 block) const {
-    const u32 left = sequence.keys - block * plan.keys;
+  WM_DEVICE u32 keys_before_tail(i32 step) const {
+    const u32 left = sequence.keys - step * plan.keys;
     return plan.kind.sequences && left < plan.keys ? left : 0;
   }
 };
