@@ -23,6 +23,10 @@ DeviceInfo chip_of(const std::string& name) {
     if (entry.key.chip == name) return Device::open(mma ? "virtual:sm_80" : "virtual:sm_90a").info();
     known.insert(entry.key.chip);
   }
+  for (const plan::TunedAttention& entry : plan::known_plans().attentions()) {
+    if (entry.key.chip == name) return Device::open("virtual:sm_90a").info();
+    known.insert(entry.key.chip);
+  }
   throw Error(ErrorCode::not_found,
               fmt::format("nothing is known of a chip '{}'; there are '{}'", name, fmt::join(known, "', '")));
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "ops/attention_kernel.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "trace/stamps.hpp"
@@ -111,10 +112,10 @@ TEST(Trace, IsJsonThatATraceViewerReads) {
 }
 
 // The kernel as it would be without its stamps: those lines cut out.
-TEST(Trace, LeavesNothingInAKernelThatIsNotStamped) {
+// A kernel without the lines of `header` that stamp is byte for byte the one with them.
+void expect_nothing_left(const std::string& header, const ops::KernelSource& source) {
   const auto arch = Architecture::parse("sm_90a");
-  const auto& headers = jit::embedded_headers();
-  const std::string_view with = headers.at("warpmill/gemm/sm90.cuh");
+  const std::string_view with = jit::embedded_headers().at(header);
   std::string without;
   for (std::size_t begin = 0, end; begin < with.size(); begin = end) {
     end = std::min(with.find('\n', begin), with.size() - 1) + 1;
@@ -122,16 +123,20 @@ TEST(Trace, LeavesNothingInAKernelThatIsNotStamped) {
     if (line.find("stamp<") == line.npos && line.find("start_stamps()") == line.npos) without += line;
   }
   ASSERT_LT(without.size(), with.size());
-  for (const char* plan : {"128x256 s4 c2x1", "128x96 s6 c1x1 pingpong", "64x64 s13 c1x1 g1 split"}) {
-    const ops::KernelSource source = ops::gemm_source(plan::plan_from_text(plan));
-    const jit::Program plain = ops::compile(source, arch, ops::Target::chip);
-    ops::KernelSource bare = source;
-    const std::string include = "#include \"warpmill/gemm/sm90.cuh\"\n";
-    bare.text.replace(bare.text.find(include), include.size(), without);
-    EXPECT_TRUE(ops::compile(bare, arch, ops::Target::chip).cubin == plain.cubin) << plan;
-    const jit::Program stamped = ops::compile(source.stamped(), arch, ops::Target::chip);
-    EXPECT_NE(stamped.ptx.find("clock64"), std::string::npos);
-  }
+  const std::string include = "#include \"" + header + "\"\n";
+  ASSERT_NE(source.text.find(include), std::string::npos);
+  ops::KernelSource bare = source;
+  bare.text.replace(bare.text.find(include), include.size(), without);
+  const jit::Program plain = ops::compile(source, arch, ops::Target::chip);
+  EXPECT_TRUE(ops::compile(bare, arch, ops::Target::chip).cubin == plain.cubin) << source.expression;
+  EXPECT_NE(ops::compile(source.stamped(), arch, ops::Target::chip).ptx.find("clock64"), std::string::npos);
+}
+
+TEST(Trace, LeavesNothingInAKernelThatIsNotStamped) {
+  for (const char* plan : {"128x256 s4 c2x1", "128x96 s6 c1x1 pingpong", "64x64 s13 c1x1 g1 split"})
+    expect_nothing_left("warpmill/gemm/sm90.cuh", ops::gemm_source(plan::plan_from_text(plan)));
+  expect_nothing_left("warpmill/attention/sm90.cuh",
+                      ops::attention_source({.kind = {.mask = {.right = true}}, .keys = 64}));
 }
 
 }  // namespace wm
