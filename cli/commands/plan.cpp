@@ -1,13 +1,16 @@
-// warpmill plan gemm: how plans are ranked for a product, on a chip that need not be here.
+// warpmill plan gemm, warpmill plan attention: how plans are ranked, on a chip that need not be here.
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/attention_words.hpp"
 #include "commands/chips.hpp"
 #include "commands/commands.hpp"
 #include "commands/shapes.hpp"
 #include "output.hpp"
+#include "plan/attention_choice.hpp"
+#include "plan/attention_plan_text.hpp"
 #include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/error.hpp"
@@ -28,14 +31,33 @@ std::vector<plan::GemmEstimate> listed(const plan::GemmEstimate& taken, std::vec
   return ranking;
 }
 
+template <class Command>
+plan::ChipRates rates_of(const Command& command) {
+  DeviceInfo chip = chip_of(command.chip);
+  if (command.multiprocessors > 0) chip.multiprocessors = command.multiprocessors;
+  return plan::rates_of(chip);
+}
+
+// What every kind of plan has, with `more` that only this one has.
+template <class Estimate>
+nlohmann::json columns_of(const Estimate& e, bool taken, bool tuned, nlohmann::json more) {
+  more.update({{"plan", plan::text_of(e.plan)},
+               {"taken", taken},
+               {"tuned", taken && tuned},
+               {"shared_bytes", e.plan.shared_bytes()},
+               {"registers", e.plan.registers()},
+               {"step_ns", e.step_seconds * 1e9},
+               {"tile_us", e.tile_seconds * 1e6},
+               {"us", e.seconds * 1e6}});
+  return more;
+}
+
 }  // namespace
 
 int plan_gemm(const PlanGemmCommand& command) {
   bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
   shape.batch = command.batch;
-  DeviceInfo chip = chip_of(command.chip);
-  if (command.multiprocessors > 0) chip.multiprocessors = command.multiprocessors;
-  const plan::ChipRates rates = plan::rates_of(chip);
+  const plan::ChipRates rates = rates_of(command);
   const Device like = Device::open(rates.instruction == TensorInstruction::wgmma ? "virtual:sm_90a" : "virtual:sm_80");
   const GemmKind kind = kind_of(like, shape, major_from(command.a_major), major_from(command.b_major));
   if (shape.empty()) {
@@ -55,19 +77,12 @@ int plan_gemm(const PlanGemmCommand& command) {
   if (command.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const auto& e : rows)
-      list.push_back({{"plan", plan::text_of(e.plan)},
-                      {"taken", &e == rows.data()},
-                      {"tuned", taken->tuned && &e == rows.data()},
-                      {"shared_bytes", e.plan.shared_bytes()},
-                      {"registers", e.plan.registers()},
-                      {"tiles", e.schedule.tiles},
-                      {"waves", e.waves},
-                      {"band", e.schedule.work.tiles.band},
-                      {"step_ns", e.step_seconds * 1e9},
-                      {"tile_us", e.tile_seconds * 1e6},
-                      {"share_us", e.share_seconds * 1e6},
-                      {"memory_us", e.memory_seconds * 1e6},
-                      {"us", e.seconds * 1e6}});
+      list.push_back(columns_of(e, &e == rows.data(), taken->tuned,
+                                {{"tiles", e.schedule.tiles},
+                                 {"waves", e.waves},
+                                 {"band", e.schedule.work.tiles.band},
+                                 {"share_us", e.share_seconds * 1e6},
+                                 {"memory_us", e.memory_seconds * 1e6}}));
     say_json(list);
     return success;
   }
@@ -85,6 +100,39 @@ int plan_gemm(const PlanGemmCommand& command) {
                     e.memory_seconds * 1e6, e.seconds * 1e6,
                     &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));
   say("\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
+  return success;
+}
+
+int plan_attention(const PlanAttentionCommand& command) {
+  const bench::AttentionCase attention = case_of(command.attention);
+  const plan::ChipRates rates = rates_of(command);
+  const AttentionKind kind = kind_of(attention);
+  const plan::AttentionShape shape = shape_of(attention);
+  const auto taken =
+      rates.instruction == TensorInstruction::wgmma ? plan::choose(kind, shape, rates, command.chip) : std::nullopt;
+  if (!taken)
+    throw Error(ErrorCode::unsupported, fmt::format("no plan serves {} on {}", text_of(attention), command.chip));
+  auto rows = plan::rank(kind, shape, rates);
+  std::erase_if(rows, [&](const plan::AttentionEstimate& e) { return e.plan == taken->plan; });
+  rows.insert(rows.begin(), plan::estimate(taken->plan, shape, rates));
+  rows.resize(std::min(rows.size(), static_cast<std::size_t>(command.show)));
+  if (command.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& e : rows)
+      list.push_back(columns_of(e, &e == rows.data(), taken->tuned, {{"tiles", e.tiles}, {"steps", e.steps}}));
+    say_json(list);
+    return success;
+  }
+  say(fmt::format("{}, on {} multiprocessors of {}\n", text_of(attention), rates.multiprocessors, command.chip));
+  say(fmt::format("at best {:.1f} us of tensor cores\n\n", attention.flops() / rates.tensor_flops * 1e6));
+  say(fmt::format("{:<20} {:>7} {:>9} {:>7} {:>10} {:>8} {:>8} {:>12}\n", "plan", "shared", "registers", "tiles",
+                  "steps/tile", "ns/step", "us/tile", "estimate"));
+  for (const auto& e : rows)
+    say(fmt::format("{:<20} {:>7} {:>9} {:>7} {:>10.1f} {:>8.0f} {:>8.1f} {:>9.1f} us{}\n", plan::text_of(e.plan),
+                    e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.steps, e.step_seconds * 1e9,
+                    e.tile_seconds * 1e6, e.seconds * 1e6,
+                    &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));
+  say("\nus/tile: besides its steps. docs/attention.md has the model.\n");
   return success;
 }
 
