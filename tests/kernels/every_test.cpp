@@ -67,6 +67,9 @@ std::vector<Job> all_jobs() {
     file("sm_90.cu", arch, "cp.reduce.async.bulk.tensor", 8 * (5 + 3));
   file("sm_90a.cu", "sm_90a", "setmaxnreg", 30 * 2);
   file("sm_90a.cu", "sm_100a", "tensormap.replace", 2 * (2 + 3 * 5 + 4 + 13 + 3 + 4 + 2));
+  // Of each kind from shared memory, with disabled lanes and with A in tensor memory; of 16-bit floats and tf32 scaled.
+  file("sm_100a.cu", "sm_100a", "tcgen05.mma", 2 * (4 * 3 + 2 * 2));
+  file("sm_100a.cu", "sm_100a", "tcgen05.ld", 2 * (8 + 8 + 7 + 6 + 8));  // the shapes' numbers of registers, packed too
   return jobs;
 }
 
@@ -105,7 +108,8 @@ TEST(EveryInstruction, CompilesWithNvcc) {
   const std::filesystem::path nvcc = std::filesystem::path(home ? home : "/usr/local/cuda") / "bin/nvcc";
   if (!std::filesystem::exists(nvcc)) GTEST_SKIP() << "no nvcc at " << nvcc << "; set CUDA_HOME to a toolkit";
   const auto folder = std::filesystem::temp_directory_path();
-  for (const auto& [file, arch] : {std::pair{"sm_80.cu", "80"}, {"sm_90.cu", "90a"}, {"sm_90a.cu", "90a"}}) {
+  for (const auto& [file, arch] :
+       {std::pair{"sm_80.cu", "80"}, {"sm_90.cu", "90a"}, {"sm_90a.cu", "90a"}, {"sm_100a.cu", "100a"}}) {
     const auto object = folder / fmt::format("warpmill_{}_{}.o", file, ::getpid());
     const std::string command =
         fmt::format("'{}' -std=c++20 -gencode arch=compute_{},code=sm_{} -I'{}' -I'{}' -c '{}' -o '{}' 2>&1",

@@ -72,6 +72,47 @@ WM_DEVICE void load_multicast(SharedAddress to, const TensorMap& map, const i32 
 #undef WM_LOAD
 }
 
+// The same with .cta_group::2 (sm_100a): `barrier` may lie in this block or in the other of its pair, so that the block
+// that multiplies for both waits for the bytes of both.
+template <int rank>
+WM_DEVICE void load_for_pair(SharedAddress to, const TensorMap& map, const i32 (&at)[rank], ClusterAddress barrier,
+                             CachePolicy policy = {}) {
+  static_assert(detail::tile_rank<rank>, "a tensor map has 1 to 5 dimensions: give as many coordinates");
+#define WM_LOAD(shape, coordinates, ...)                                                                               \
+  asm volatile(                                                                                                        \
+      "cp.async.bulk.tensor." shape                                                                                    \
+      ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2.L2::cache_hint [%0], [%1, {" coordinates \
+      "}], [%2], %3;" ::"r"(to.value),                                                                                 \
+      "l"(&map), "r"(barrier.value), "l"(policy.bits), __VA_ARGS__                                                     \
+      : "memory")
+  if constexpr (rank == 1) WM_LOAD("1d", "%4", WM_AT1);
+  if constexpr (rank == 2) WM_LOAD("2d", "%4, %5", WM_AT2);
+  if constexpr (rank == 3) WM_LOAD("3d", "%4, %5, %6", WM_AT3);
+  if constexpr (rank == 4) WM_LOAD("4d", "%4, %5, %6, %7", WM_AT4);
+  if constexpr (rank == 5) WM_LOAD("5d", "%4, %5, %6, %7, %8", WM_AT5);
+#undef WM_LOAD
+}
+// And with .multicast::cluster: to each block of `blocks`; of each pair, the block whose rank is as odd as that of
+// `barrier` counts the bytes.
+template <int rank>
+WM_DEVICE void load_multicast_for_pairs(SharedAddress to, const TensorMap& map, const i32 (&at)[rank],
+                                        ClusterAddress barrier, u16 blocks, CachePolicy policy = {}) {
+  static_assert(detail::tile_rank<rank>, "a tensor map has 1 to 5 dimensions: give as many coordinates");
+#define WM_LOAD(shape, coordinates, ...)                                                                          \
+  asm volatile(                                                                                                   \
+      "cp.async.bulk.tensor." shape                                                                               \
+      ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2.L2::cache_hint " \
+      "[%0], [%1, {" coordinates "}], [%2], %3, %4;" ::"r"(to.value),                                             \
+      "l"(&map), "r"(barrier.value), "h"(blocks), "l"(policy.bits), __VA_ARGS__                                   \
+      : "memory")
+  if constexpr (rank == 1) WM_LOAD("1d", "%5", WM_AT1);
+  if constexpr (rank == 2) WM_LOAD("2d", "%5, %6", WM_AT2);
+  if constexpr (rank == 3) WM_LOAD("3d", "%5, %6, %7", WM_AT3);
+  if constexpr (rank == 4) WM_LOAD("4d", "%5, %6, %7, %8", WM_AT4);
+  if constexpr (rank == 5) WM_LOAD("5d", "%5, %6, %7, %8, %9", WM_AT5);
+#undef WM_LOAD
+}
+
 // cp.async.bulk.tensor.<rank>d.shared::cluster.global.im2col: pixels of a convolution's input, of rank 3 to 5. `at` is
 // (channel, [[depth,] height,] width..., image) innermost first; `offset` is the filter tap's place, innermost first.
 template <int rank, int offsets>
