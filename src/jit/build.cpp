@@ -174,7 +174,8 @@ void check_request(const Source& source, const Options& options, const Nvrtc& co
 
   const Architecture& arch = options.arch;
   const auto& known = compiler.architectures;
-  if (std::find(known.begin(), known.end(), arch.number()) == known.end() || (arch.specific && arch.number() < 90))
+  const bool variant = (!arch.specific || arch.number() >= 90) && (!arch.family || arch.number() >= 100);
+  if (std::find(known.begin(), known.end(), arch.number()) == known.end() || !variant)
     throw Error(ErrorCode::unsupported,
                 fmt::format("NVRTC {}.{} does not compile for {}; it knows sm_{}, and sm_90a and its like from 90 on",
                             compiler.major, compiler.minor, arch.name(), fmt::join(known, ", sm_")));

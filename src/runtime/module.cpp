@@ -11,11 +11,6 @@
 namespace wm {
 namespace {
 
-// PTX is translated for the chip, so older targets run too; architecture-specific ones only on their own chip.
-bool runs_ptx(const Architecture& chip, const Architecture& target) {
-  return target.specific ? chip.runs(target) : target.number() <= chip.number();
-}
-
 [[noreturn]] void refuse_architecture(const DeviceInfo& device, std::string_view name, const Architecture& target) {
   throw Error(
       ErrorCode::unsupported,
@@ -26,7 +21,7 @@ bool runs_ptx(const Architecture& chip, const Architecture& target) {
 
 runtime::Code ptx_code(const DeviceInfo& device, std::string_view name, std::string_view ptx) {
   runtime::Code code{.name = name, .ptx = ptx, .cubin = {}, .summary = runtime::summarize(ptx)};
-  if (code.summary.target && !runs_ptx(device.arch, *code.summary.target))
+  if (code.summary.target && !device.arch.runs_ptx(*code.summary.target))
     refuse_architecture(device, name, *code.summary.target);
   return code;
 }

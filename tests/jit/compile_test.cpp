@@ -88,6 +88,15 @@ TEST(Compile, WarningsAreInTheLogVerbatim) {
   EXPECT_FALSE(holds(program.log, "ptxas info"));
 }
 
+TEST(Compile, CompilesForBlackwellsChipAndForItsFamily) {
+  for (const char* name : {"sm_100a", "sm_100f"}) {
+    const Program program =
+        compile({"copy.cu", "__global__ void k(int* x) { *x = 1; }"}, {.arch = Architecture::parse(name)});
+    EXPECT_TRUE(holds(program.ptx, std::string(".target ") + name)) << program.ptx;
+    EXPECT_FALSE(program.cubin.empty());
+  }
+}
+
 TEST(Compile, ANameExpressionMayHoldAPlan) {
   const Program program =
       compile({"plan.cu", R"(

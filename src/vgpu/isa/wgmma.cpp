@@ -231,6 +231,7 @@ void decode_multiply(FunctionDecoder& d) {
 }  // namespace
 
 void warpgroup_multiply(FunctionDecoder& d) {
+  if (d.chip().arch.major != 9) d.refuse(fmt::format("only sm_90a has wgmma, and this is {}", d.chip().arch.name()));
   if (d.modifiers.take("mma_async")) return decode_multiply(d);
   const int kind = d.modifiers.take_one_of({"fence", "commit_group", "wait_group"});
   take_sync_aligned(d);

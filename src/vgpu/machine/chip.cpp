@@ -21,9 +21,14 @@ Chip Chip::of(const Architecture& arch) {
     chip.memory_bytes = u64{141} << 30;
     chip.shared_bytes_per_block = 227 * 1024;
     chip.shared_bytes_per_multiprocessor = 228 * 1024;
+  } else if (arch.number() == 100) {  // B200
+    chip.multiprocessors = 148;
+    chip.memory_bytes = u64{180} << 30;
+    chip.shared_bytes_per_block = 227 * 1024;
+    chip.shared_bytes_per_multiprocessor = 228 * 1024;
   } else {
     throw Error(ErrorCode::unsupported,
-                fmt::format("there is no virtual {}: sm_80 and sm_90a are imitated", arch.name()));
+                fmt::format("there is no virtual {}: sm_80, sm_90a and sm_100a are imitated", arch.name()));
   }
   return chip;
 }

@@ -13,7 +13,8 @@ struct Chip {
   std::size_t memory_bytes = 0;
   std::size_t shared_bytes_per_block = 0, shared_bytes_per_multiprocessor = 0;
   int registers_per_multiprocessor = 65536, threads_per_multiprocessor = 2048, blocks_per_multiprocessor = 32;
-  static Chip of(const Architecture& arch);  // an A100 for sm_80, an H200 for sm_90a; throws unsupported for others
+  // An A100 for sm_80, an H200 for sm_90a, a B200 for sm_100a; throws unsupported for others.
+  static Chip of(const Architecture& arch);
 };
 
 }  // namespace wm::vgpu

@@ -162,7 +162,7 @@ struct Function {
 struct Module {
   std::string name;
   int version_major = 0, version_minor = 0;
-  Architecture target;             // the family sm_100f counts as sm_100a
+  Architecture target;
   std::vector<std::string> files;  // [0] is empty
   std::vector<InlineSite> inline_sites;
   std::vector<Variable> variables;

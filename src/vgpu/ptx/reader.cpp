@@ -80,10 +80,8 @@ class ModuleReader {
     do {
       const Token target = lexer_.expect_word("a target such as sm_90a");
       if (!target.text.starts_with("sm_") || has_target_) continue;  // texmode_unified, debug, map_f64_to_f32
-      std::string text(target.text);
-      if (text.ends_with('f')) text.back() = 'a';
       try {
-        module_.target = Architecture::parse(text);
+        module_.target = Architecture::parse(target.text);
       } catch (const Error&) {
         lexer_.fail(target, fmt::format("expected a target such as sm_90a, found {}", quoted(target.text)));
       }

@@ -15,7 +15,7 @@ TEST(PtxHead, VersionTargetAndOptionsAreRead) {
   EXPECT_EQ(module.version_minor, 4);
   EXPECT_EQ(module.target.name(), "sm_80");
   EXPECT_EQ(read(".version 9.0\n.target sm_100a", "x").target.name(), "sm_100a");
-  EXPECT_TRUE(read(".version 9.0\n.target sm_100f", "x").target.specific);
+  EXPECT_EQ(read(".version 9.0\n.target sm_100f", "x").target.name(), "sm_100f");
   EXPECT_EQ(read(std::string_view(".version 9.0 .target sm_90\0\0", 28), "x").target.name(), "sm_90");
 }
 
