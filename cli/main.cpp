@@ -156,6 +156,7 @@ void add_check(CLI::App& app, CheckOptions& options) {
       ->type_name("MODE")
       ->allow_extra_args(false);
   add_max_instructions(app, options.max_instructions);
+  app.add_flag("--strict", options.strict, "warnings are errors");
   app.add_flag("--json", options.json, "print the findings as JSON");
 }
 

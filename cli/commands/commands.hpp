@@ -42,6 +42,7 @@ struct CheckOptions {
   std::vector<vgpu::Mode> modes;  // none: all
   std::uint64_t seeds = 3;        // of the modes that have dice
   std::uint64_t max_instructions = 200'000'000;
+  bool strict = false;  // warnings are errors
   bool json = false;
 };
 struct CheckCommand {

@@ -48,7 +48,9 @@ json as_json(const Finding& finding) {
   json consequences = json::array();
   for (const Finding& consequence : finding.consequences) consequences.push_back(as_json(consequence));
   return {{"name", finding.name},
-          {"severity", finding.severity == Severity::error ? "error" : "advice"},
+          {"severity", name_of(finding.severity)},
+          {"relies_on", finding.relies_on},
+          {"section", finding.section},
           {"message", finding.message},
           {"help", finding.help},
           {"places", places},
@@ -94,16 +96,14 @@ std::string results_in_words(const cases::CheckResult& result) {
 
 std::string in_words(const Judged& judged, const cases::CheckResult& result) {
   const CheckReport& report = result.report;
-  std::size_t errors = 0;
   std::string text;
-  for (const Finding& finding : report.findings) {
-    errors += finding.severity == Severity::error;
-    text += finding.text() + "\n";
-  }
+  for (const Finding& finding : report.findings) text += finding.text() + "\n";
+  const std::size_t errors = report.count(Severity::error), warnings = report.count(Severity::warning);
   const auto& executed = report.executed;
-  text += fmt::format("{}: {} error{}, {} of advice; {} runs{}, {}\n", judged.name, errors, errors == 1 ? "" : "s",
-                      report.findings.size() - errors, result.runs,
-                      result.stopped ? fmt::format(" of {}", result.wanted) : "", results_in_words(result));
+  text +=
+      fmt::format("{}: {} error{}, {} warning{}, {} of advice; {} runs{}, {}\n", judged.name, errors,
+                  errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s", report.count(Severity::advice),
+                  result.runs, result.stopped ? fmt::format(" of {}", result.wanted) : "", results_in_words(result));
   if (result.first_wrong) {
     text +=
         line("wrong", fmt::format("{}, seed {}", name_of(result.first_wrong->run.mode), result.first_wrong->run.seed));
@@ -135,6 +135,7 @@ int judged(const CheckOptions& options,
       return check({.modes = options.modes,
                     .seeds = options.seeds,
                     .max_instructions = options.max_instructions,
+                    .strict = options.strict,
                     .machine_code = true,
                     .tell = progress.teller(),
                     .progress = progress.of_runs(),

@@ -1,6 +1,7 @@
 // What the judge of the virtual GPU found in a run: findings with their places, and what was executed and checked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,7 +11,10 @@
 
 namespace wm::vgpu {
 
-enum class Severity { error, advice };
+// An error is what data shows, or what PTX forbids and no toolchain relies on; a warning what PTX demands and released
+// code omits everywhere without harm seen; advice what costs time.
+enum class Severity { error, warning, advice };
+WARPMILL_API const char* name_of(Severity severity);
 
 // What the judge looks for, each under a name that does not change.
 struct FindingKind {
@@ -20,6 +24,13 @@ struct FindingKind {
   const char* help;     // what to do; a finding may know better
 };
 WARPMILL_API std::vector<FindingKind> finding_kinds();
+
+// What PTX demands and released code omits everywhere: such findings are warnings.
+struct OmissionKind {
+  const char* meaning;  // in one line
+  const char* section;  // of the PTX ISA that demands more
+};
+WARPMILL_API std::vector<OmissionKind> omission_kinds();
 
 // An instruction that a finding is about, and who executed it.
 struct FindingPlace {
@@ -42,6 +53,7 @@ struct Finding {
   std::string name;  // of its kind
   Severity severity = Severity::error;
   std::string message, help;
+  std::string relies_on, section;  // of a warning: its OmissionKind
   std::vector<FindingPlace> places;
   std::uint64_t count = 1;                // how often it was seen, at these lines
   std::vector<Finding> consequences;      // what follows from it, and goes when it is mended
@@ -68,7 +80,8 @@ struct CheckSummary {
 struct CheckReport {
   std::vector<Finding> findings;  // errors first; causes, with what follows from them folded in
   CheckSummary executed;
-  WARPMILL_API bool clean() const;                   // no error; advice does not count
+  WARPMILL_API bool clean() const;  // no error; warnings and advice do not count
+  WARPMILL_API std::size_t count(Severity severity) const;
   WARPMILL_API void join(const CheckReport& other);  // of another run of the same kernel
 };
 

@@ -36,6 +36,7 @@ struct RunOptions {
   // The judge watches: the run is deterministic, and what goes wrong in it is a finding of its report, not an
   // exception.
   bool check = false;
+  bool strict = false;  // the judge's warnings are errors
   // Asked when a run starts and about every tenth of a second from then on, in the thread that launched it; it must not
   // use the device. Where it answers stop the launch throws ErrorCode::stopped, and the report has what was counted,
   // printed and found until then.

@@ -34,7 +34,7 @@ CheckResult check_runs(const Device& device, const CheckRequest& request,
   const std::vector<CheckRun> runs = runs_of(request);
   result.wanted = runs.size();
   bool launched = false;  // in the present run
-  vgpu::RunOptions options{.max_instructions = request.max_instructions, .check = true};
+  vgpu::RunOptions options{.max_instructions = request.max_instructions, .check = true, .strict = request.strict};
   if (request.progress)
     options.progress = [&](const vgpu::RunProgress& so_far) {
       launched = true;

@@ -22,6 +22,7 @@ struct CheckRequest {
   std::vector<vgpu::Mode> modes;  // none: all
   std::uint64_t seeds = 3;        // of the modes that have dice; the friendly one runs once
   std::uint64_t max_instructions = 0;
+  bool strict = false;        // warnings are errors
   bool machine_code = false;  // as of RunRequest
   Tell tell{};
   std::function<vgpu::Answer(const vgpu::RunProgress&)> progress{};

@@ -19,6 +19,22 @@ TEST_F(Program, CheckEndsWithOneWhereItFindsAnErrorAndZeroWhereItDoesNot) {
   EXPECT_EQ(start(wrong + " --mode kind").status, 2);
 }
 
+TEST_F(Program, CheckEndsWithZeroWhereItWarnsAndWithOneWhereItIsStrict) {
+  const std::string omits = "check --mode friendly " + (corpus / "barrier_init_without_fence.json").string();
+  const Ended lenient = start(omits);
+  EXPECT_EQ(lenient.status, 0) << lenient.out << lenient.err;
+  EXPECT_THAT(lenient.out, AllOf(StartsWith("warning[barrier-init-not-visible]: "),
+                                 HasSubstr("(PTX ISA 9.7.13.4): not promised; compilers rely on it\n"),
+                                 HasSubstr(": 0 errors, 1 warning, 0 of advice; ")));
+  const Ended strict = start(omits + " --strict");
+  EXPECT_EQ(strict.status, 1);
+  EXPECT_THAT(strict.out, AllOf(StartsWith("error[barrier-init-not-visible]: "), HasSubstr(": 1 error, 0 warnings, ")));
+  const auto finding = nlohmann::json::parse(start(omits + " --json").out).at("findings").at(0);
+  EXPECT_EQ(finding.at("severity"), "warning");
+  EXPECT_EQ(finding.at("section"), "9.7.13.4");
+  EXPECT_FALSE(finding.at("relies_on").empty());
+}
+
 TEST_F(Program, CheckGivesItsFindingsAsJson) {
   const Ended found = start("check --json --mode friendly " + (corpus / "proxy_store.json").string());
   EXPECT_EQ(found.status, 1) << found.err;
@@ -43,7 +59,7 @@ TEST_F(Program, CheckFailsOnAWrongResultThatNoFindingExplains) {
   const std::string wrong = changed("tma_copy.json", "\"equals\": \"x\"", "\"equals\": {\"value\": 7}");
   const Ended ended = start("check --seeds 2 " + wrong);
   EXPECT_EQ(ended.status, 1) << ended.out;
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("changed: 0 errors, 0 of advice; 5 runs, results WRONG in 5\n"),
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("changed: 0 errors, 0 warnings, 0 of advice; 5 runs, results WRONG in 5\n"),
                                HasSubstr("\n  wrong     friendly, seed 0\n  y         DIFFERS from the fill"),
                                HasSubstr("\n  not judged which elements of an allocation"), Not(HasSubstr("right"))));
   const auto report = nlohmann::json::parse(start("check --json --seeds 2 " + wrong).out);

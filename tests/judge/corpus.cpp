@@ -46,7 +46,8 @@ std::vector<Planted> planted_bugs() {
     Planted bug;
     bug.name = entry.at("case");
     bug.finding = entry.at("finding");
-    bug.advice = entry.at("severity") == "advice";
+    for (const auto severity : {vgpu::Severity::error, vgpu::Severity::warning, vgpu::Severity::advice})
+      if (entry.at("severity") == vgpu::name_of(severity)) bug.severity = severity;
     if (entry.contains("also")) bug.also = entry.at("also").get<std::vector<std::string>>();
     bug.marked = marks(read_text(corpus_folder / (bug.name + ".cu")));
     bugs.push_back(std::move(bug));

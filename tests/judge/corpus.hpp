@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "warpmill/check.hpp"
+
 namespace wm::judge {
 
 struct Planted {
-  std::string name;                   // of the case: <name>.cu, <name>.json
-  std::string finding;                // the name it must be found under
-  bool advice = false;                // else an error
+  std::string name;     // of the case: <name>.cu, <name>.json
+  std::string finding;  // the name it must be found under
+  vgpu::Severity severity = vgpu::Severity::error;
   std::vector<std::string> also;      // other findings that are true of the wrong kernel, in some schedules
   std::map<std::string, int> marked;  // "first", "second" -> the line with `// expect: first`
 };

@@ -27,8 +27,16 @@ std::string list_of_findings() {
   std::ostringstream text;
   text << "| finding | | |\n|---|---|---|\n";
   for (const vgpu::FindingKind& kind : vgpu::finding_kinds())
-    text << "| [`" << kind.name << "`](#" << kind.name << ") | "
-         << (kind.severity == vgpu::Severity::error ? "error" : "advice") << " | " << kind.meaning << " |\n";
+    text << "| [`" << kind.name << "`](#" << kind.name << ") | " << name_of(kind.severity) << " | " << kind.meaning
+         << " |\n";
+  return text.str();
+}
+
+std::string list_of_omissions() {
+  std::ostringstream text;
+  text << "| what is omitted | PTX ISA |\n|---|---|\n";
+  for (const vgpu::OmissionKind& kind : vgpu::omission_kinds())
+    text << "| " << kind.meaning << " | " << kind.section << " |\n";
   return text.str();
 }
 
@@ -37,6 +45,7 @@ TEST(FindingsDocument, HoldsTheKernelsAndTheReportsAsPrinted) {
   for (const Planted& bug : planted_bugs()) bugs[bug.name] = bug;
   test::expect_parts(document, [&](const std::vector<std::string>& words) -> std::optional<std::string> {
     if (words[0] == "findings") return list_of_findings();
+    if (words[0] == "omissions") return list_of_omissions();
     if (words[0] == "kernel") return test::indented(read_text(corpus_folder / (words.at(1) + ".cu")));
     if (words[0] == "report") return test::indented(report_of(bugs.at(words.at(1))));
     return std::nullopt;

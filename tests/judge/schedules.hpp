@@ -31,6 +31,11 @@ inline std::vector<Schedule> all_schedules() {
   return schedules;
 }
 
+// But for advice.
+inline bool is_silent(const vgpu::CheckReport& report) {
+  return report.count(vgpu::Severity::advice) == report.findings.size();
+}
+
 inline std::string text_of(const vgpu::CheckReport& report) {
   std::string text;
   for (const vgpu::Finding& finding : report.findings) text += finding.text();

@@ -24,8 +24,9 @@ enum class Known : u8 {
   global_proxy,
   map_released,  // changes of tensor maps, released to their proxy
   map_acquired,  // and acquired from it
+  relied,        // ordered if wgmma brings the lanes and warps of its warpgroup together, which PTX does not promise
 };
-inline constexpr std::size_t ways = 11;
+inline constexpr std::size_t ways = 12;
 using Times = std::array<u32, ways>;
 
 // Through a fence that reaches this far.

@@ -33,10 +33,12 @@ bool same(const FindingPlace& a, const FindingPlace& b) {
   return a.file == b.file && a.line == b.line && a.instruction == b.instruction;
 }
 
-// Which of the places came first is this run's matter.
+// Which of the places came first is this run's matter. Of what everybody omits, one finding a place is enough.
 bool same(const Finding& a, const Finding& b) {
-  return a.name == b.name && std::is_permutation(a.places.begin(), a.places.end(), b.places.begin(), b.places.end(),
-                                                 [](const auto& x, const auto& y) { return same(x, y); });
+  if (a.name != b.name || a.severity != b.severity || a.relies_on != b.relies_on) return false;
+  if (!a.relies_on.empty() && same(a.places.at(0), b.places.at(0))) return true;
+  return std::is_permutation(a.places.begin(), a.places.end(), b.places.begin(), b.places.end(),
+                             [](const auto& x, const auto& y) { return same(x, y); });
 }
 
 // Adds a finding, or counts it where the same is there already at the same lines.
@@ -69,13 +71,19 @@ void errors_first(std::vector<Finding>& findings) {
 }
 }  // namespace
 
+const char* name_of(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "advice";
+}
+
 std::string Finding::text() const {
-  std::string text = fmt::format("{}[{}]: {}\n", severity == Severity::error ? "error" : "advice", name, message);
+  std::string text = fmt::format("{}[{}]: {}\n", name_of(severity), name, message);
   for (const FindingPlace& place : places) {
     text += fmt::format("  --> {}:{}   {}   {}\n", place.file, place.line, place.instruction, who(place));
     if (const std::string chain = around(place); !chain.empty()) text += fmt::format("      {}\n", chain);
     if (!place.what.empty()) text += fmt::format("      {}\n", place.what);
   }
+  if (!relies_on.empty())
+    text += fmt::format("  note: {} (PTX ISA {}): not promised; compilers rely on it\n", relies_on, section);
   if (!help.empty()) text += fmt::format("  help: {}\n", help);
   if (!consequences.empty())
     text += fmt::format("  and {} more that follow{} from it: {}\n", consequences.size(),
@@ -83,9 +91,11 @@ std::string Finding::text() const {
   return text;
 }
 
-bool CheckReport::clean() const {
-  return std::none_of(findings.begin(), findings.end(),
-                      [](const Finding& finding) { return finding.severity == Severity::error; });
+bool CheckReport::clean() const { return count(Severity::error) == 0; }
+
+std::size_t CheckReport::count(Severity severity) const {
+  return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
+                                                [&](const Finding& finding) { return finding.severity == severity; }));
 }
 
 void CheckReport::join(const CheckReport& other) {
@@ -103,8 +113,8 @@ void CheckReport::join(const CheckReport& other) {
 
 namespace check {
 
-bool Findings::is_new(Flaw flaw, u32 first_site, u32 second_site) {
-  const auto [known, added] = seen_.try_emplace({flaw, first_site, second_site}, all_.size());
+bool Findings::is_new(Flaw flaw, std::optional<Omission> omission, u32 first_site, u32 second_site) {
+  const auto [known, added] = seen_.try_emplace({flaw, omission, first_site, second_site}, all_.size());
   if (!added) ++all_[known->second].count;
   return added;
 }

@@ -10,7 +10,7 @@
 
 namespace wm::vgpu::check {
 
-Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run) {
+Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run), findings_(run.options.strict) {
   const Dim3& block = run.shape.block;
   warps_per_block_ = (block.x * block.y * block.z + lanes_per_warp - 1) / lanes_per_warp;
   blocks_.resize(std::size_t{run.shape.grid.x} * run.shape.grid.y * run.shape.grid.z);
@@ -128,6 +128,7 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   WarpState& state = state_of(warp);
   BlockState& block = state_of(warp.block());
   block.exits.join(state.clock.snapshot(lanes));
+  check_sources_read(warp, lanes);
   for (u32 left = lanes; left != 0; left &= left - 1) {
     const u64 at = state.aligned_at[std::countr_zero(left)] - state.aligned_begin;
     if (at < state.aligned.size()) divergent(warp, state.aligned[at].site, state.aligned[at].lanes, std::nullopt);

@@ -72,8 +72,9 @@ class Judge final : public Observer {
   // A line of asynchronous work that completes in groups, in order: cp.async or bulk copies of a thread, wgmma of a
   // warp.
   struct GroupLine {
-    u64 id = 0;    // 0: not used yet; + 1 is the line of its sources' reads
-    u32 open = 1;  // number of the group that is not committed yet
+    u64 id = 0;      // 0: not used yet; + 1 is the line of its sources' reads
+    u32 open = 1;    // number of the group that is not committed yet
+    u32 source = 0;  // the last work that reads shared memory
   };
 
   struct WarpState {
@@ -184,9 +185,10 @@ class Judge final : public Observer {
     Clock clock;     // of the issue, while it is under way
     u32 unread = 0;  // asynchronous work whose result this overwrote before anybody had read it
     bool matrix = false;
-    bool signals = false;    // a barrier; else a group
-    bool generic = false;    // its writes are those of ordinary instructions: cp.async, st.async
-    bool from_peer = false;  // a message of another block's thread
+    bool signals = false;                       // a barrier; else a group
+    bool generic = false;                       // its writes are those of ordinary instructions: cp.async, st.async
+    bool from_peer = false;                     // a message of another block's thread
+    std::array<u32, warps_per_group> shares{};  // of a wgmma: when each warp issued its own; 0: not yet
   };
 
   // An accessor's view while cells are checked.
@@ -234,6 +236,7 @@ class Judge final : public Observer {
   bool overwrote_unread(const Actor& actor, const Stamp& write) const;
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
   Scope distance(u32 warp, u32 other) const;
+  std::optional<Omission> relies_on_product(const Actor& actor, const Stamp& before, bool before_wrote) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
   Shadow* shadow_of(const Actor& actor, u64 address);
   void pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, u64 address, u32 lane);
@@ -287,6 +290,7 @@ class Judge final : public Observer {
   void missing_matrix_fence(const WarpState& state, const Stamp& stamp, u32 dirt);
   void check_registers(WarpState& state, const Warp& warp, u32 site);
   void wait_products(const Warp& warp, u32 allowed);
+  void check_sources_read(const Warp& warp, u32 lanes);
   void set_registers(const Warp& warp, u32 site, u32 lanes);
   void check_registers_held(const Block& block, u32 otherwise);
   void check_warpgroups(const Block& block);
@@ -326,6 +330,7 @@ class Judge final : public Observer {
     const std::byte* place;
     std::array<std::byte, 16> old;
     u32 bytes;
+    std::optional<Omission> omission;
   };
   std::vector<DoubtfulWrite> doubtful_;
   struct DoubtfulRead {  // may turn out to be the first of a loop of compare-and-swap

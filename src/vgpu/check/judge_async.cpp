@@ -60,6 +60,29 @@ void Judge::run_fence(const Warp& warp, const Effect& effect, u32 lanes) {
   }
 }
 
+namespace {
+bool reads_shared(const Footprint& reads) {
+  return (!reads.pages().empty() && is_shared(reads.pages()[0].address)) ||
+         (!reads.parts().empty() && is_shared(reads.parts()[0].address));
+}
+}  // namespace
+
+// Threads that end: have their bulk copies read what they store? Nobody else can wait for that.
+void Judge::check_sources_read(const Warp& warp, u32 lanes) {
+  const WarpState& state = state_of(warp);
+  for (u32 left = lanes; left != 0; left &= left - 1) {
+    const u32 lane = static_cast<u32>(std::countr_zero(left));
+    if (state.bulk[lane].source == 0) continue;
+    const AsyncWork& copy = async_[state.bulk[lane].source];
+    const u32 known = state.clock.of_lane(lane).clock.time(async_line(copy.source_line), Known::reads);
+    if (known >= copy.source_time) continue;
+    findings_.report(
+        Flaw::copy_in_flight_at_exit, Omission::wait_before_exit, copy.issue.site, 0, [&](Finding& finding) {
+          finding.places = {place(copy.issue, "reads shared memory; its thread exits without a wait for it")};
+        });
+  }
+}
+
 u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   WarpState& state = state_of(warp);
   const u32 site = running_;
@@ -80,6 +103,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
     work.line = line.id;
     work.source_line = line.id + 1;
     work.time = work.source_time = line.open;
+    if (effect.completion == Completion::bulk_groups && reads_shared(issue.reads)) line.source = number;
   }
   ++executed_.copies;
   executed_.copied_bytes += work.bytes;
@@ -142,7 +166,11 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
   if (products.line == 0) products.line = new_line();
   if (state.products.id != state.products.open) {  // the first of its group
     state.products.id = state.products.open;
-    products.issued[state.products.open].join(state.clock.release(warp.started()).only({Known::control}));
+    Clock issued = state.clock.release(warp.started());
+    issued.promote(Known::data, Known::relied);
+    products.issued[state.products.open].join(issued.only({Known::control, Known::relied}));
+  } else {
+    state.clock.tick();
   }
   // The four warps' shares of an instruction are one piece of work.
   u32& work_number = products.works[{state.products.open, number}];
@@ -155,6 +183,7 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
     work.time = work.source_time = state.products.open;
     async_.push_back(std::move(work));
   }
+  async_[work_number].shares[warp.index() % warps_per_group] = me.time;
 
   for (const auto& operand : issue.operands) {
     // A step along K moves within the pattern's rows; the rows themselves must start where the pattern does.
@@ -252,6 +281,7 @@ void Judge::wait_products(const Warp& warp, u32 allowed) {
     if (flight.group != 0 && flight.group <= done) flight = {};
   Clock known;
   known.learn(async_line(products.line), in_every_way(done));
+  known.learn(whole_warp(state.number), only_as(Known::relied, state.clock.now()));  // all lanes have come to the wait
   constexpr u32 kept = 16;  // groups that a slower warp of the four may still wait for
   while (!products.issued.empty() && products.issued.begin()->first + kept < done)
     products.issued.erase(products.issued.begin());

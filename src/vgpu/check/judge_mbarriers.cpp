@@ -92,7 +92,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
     message = message.only({Known::control});
     if (distance <= effect.scope) message.join(fenced);
   } else if (distance > effect.scope) {
-    message = message.only({Known::reads, Known::control});
+    message = message.only({Known::reads, Known::control, Known::relied});
   }
   if (use.drop) barrier->expected -= std::min(use.count, barrier->expected);
   arrive(*barrier, use.count, message, distance, me);
@@ -103,7 +103,7 @@ void Judge::arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope dis
   if (distance == Scope::block) {
     barrier.arriving.join(message);
   } else {
-    barrier.arriving.join(message.only({Known::reads, Known::control}));
+    barrier.arriving.join(message.only({Known::reads, Known::control, Known::relied}));
     barrier.peers_arriving.join(message);
   }
   barrier.last_arrival = barrier.arrivals[me.warp] = me;

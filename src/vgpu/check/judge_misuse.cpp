@@ -31,7 +31,8 @@ void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier
   const bool happened = own || knows(Known::control);
   if (!happened && barrier.again) return reinitialised(init, address, use);
   const Flaw flaw = happened ? Flaw::barrier_init_not_visible : Flaw::barrier_not_initialised;
-  findings_.report(flaw, use.site, init.site, [&](Finding& finding) {
+  const auto omission = by_copy && data ? std::optional(Omission::init_fence) : std::nullopt;
+  findings_.report(flaw, omission, use.site, init.site, [&](Finding& finding) {
     const std::string name = names_.mbarrier(address);
     finding.message = !happened ? fmt::format("{} is used, and nothing orders this after its initialisation", name)
                       : by_copy

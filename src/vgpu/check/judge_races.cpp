@@ -14,7 +14,7 @@ bool Judge::ordered(const Actor& actor, const Stamp& before, Known way) const {
   u32 others = before.lanes;
   if (before.warp == actor.stamp.warp) {
     const u32 own = others & actor.stamp.lanes;
-    const bool plain = way == Known::data || way == Known::reads || way == Known::control;
+    const bool plain = way == Known::data || way == Known::reads || way == Known::control || way == Known::relied;
     if (plain || of(actor.knows.own, way) >= before.time) others &= ~own;
   }
   return others == 0 || actor.knows.clock.covers(before.warp, others, before.time, way);
@@ -55,6 +55,29 @@ bool Judge::conflict_is_strong(const Stamp& a, const Stamp& b) const {
   return between <= sites_.effect(a.site).scope && between <= sites_.effect(b.site).scope;
 }
 
+// Whether the two would be ordered if wgmma brought together the lanes and warps that execute it.
+std::optional<Omission> Judge::relies_on_product(const Actor& actor, const Stamp& before, bool before_wrote) const {
+  if (!actor.shared) return std::nullopt;
+  const Stamp& me = actor.stamp;
+  // A product and an ordinary access of one of its warps: the product begins when all four have issued their shares.
+  const bool product_now = me.async != 0 && async_[me.async].matrix, product_before = before.async != 0;
+  if (product_now != product_before) {
+    const AsyncWork& product = async_[product_now ? me.async : before.async];
+    const u32 other = (product_now ? before : me).warp;
+    const auto group_of = [&](u32 warp) { return warp % warps_per_block_ / warps_per_group; };
+    const bool same_group = other / warps_per_block_ == product.issue.warp / warps_per_block_ &&
+                            group_of(other) == group_of(product.issue.warp);
+    if (!product.matrix || !same_group || (product_before && me.async != 0)) return std::nullopt;
+    const u32 share = product.shares[other % warps_per_block_ % warps_per_group];
+    const bool before_its_share = share == 0 || (product_now && before.time <= share);
+    return before_its_share ? std::optional(Omission::warps_of_product) : std::nullopt;
+  }
+  if (before.async != 0 || !ordered(actor, before, Known::relied)) return std::nullopt;
+  if (before_wrote && (actor.async_proxy || distance(me.warp, before.warp) != Scope::block)) return std::nullopt;
+  const bool lane_known = actor.knows.clock.covers_any(before.warp, all_lanes, before.time, Known::reads);
+  return lane_known || before.warp == me.warp ? Omission::lanes_of_product : Omission::warps_of_product;
+}
+
 void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
   const AsyncWork* const earlier = before.async != 0 ? &async_[before.async] : nullptr;
   const bool async = actor.stamp.async != 0;
@@ -65,14 +88,27 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   // A read of what a copy brings: in the order of this run, or, where memory held nothing yet, the other way round.
   const bool too_early = earlier != nullptr && before_wrote && !actor.writes && !overwrote_unread(actor, before);
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
-  const Flaw flaw = fence_missing                                   ? Flaw::missing_proxy_fence
+  const bool cp_async_to_product =
+      fence_missing && earlier != nullptr && !earlier->signals && async_[actor.stamp.async].matrix;
+  const std::optional<Omission> omission = cp_async_to_product ? std::optional(Omission::cp_async_fence)
+                                           : fence_missing     ? std::nullopt
+                                                               : relies_on_product(actor, before, before_wrote);
+  const bool by_product = omission && !fence_missing;
+  const Flaw flaw = by_product                                      ? Flaw::shared_race
+                    : fence_missing                                 ? Flaw::missing_proxy_fence
                     : too_early || before_it_was_sent               ? Flaw::read_before_arrival
                     : earlier != nullptr || (async && actor.writes) ? Flaw::overwritten_in_use
                     : actor.shared                                  ? Flaw::shared_race
                                                                     : Flaw::global_race;
   if (!before_wrote && !was_written) explained_reads_.insert(before.site);
-  findings_.report(flaw, actor.stamp.site, before.site, [&](Finding& finding) {
-    if (fence_missing) {
+  findings_.report(flaw, omission, actor.stamp.site, before.site, [&](Finding& finding) {
+    if (by_product) {
+      const bool lanes = omission == Omission::lanes_of_product;
+      finding.message = fmt::format("two accesses to shared memory are ordered only if wgmma brings {} together",
+                                    lanes ? "the lanes of a warp" : "its four warps");
+      finding.help = lanes ? "__syncwarp() before one lane speaks for its warp"
+                           : "a barrier of the warpgroup's 128 threads between them";
+    } else if (fence_missing) {
       finding.message = fmt::format("{} {} memory that ordinary instructions wrote, with no fence.proxy.async between",
                                     actor.writes ? "a copy overwrites" : "asynchronous work reads", memory);
       finding.help = fmt::format(
@@ -173,7 +209,7 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
   const bool plain_pair = actor.writes && !actor.reads && me.async == 0 && write.async == 0;
   const std::byte* const at = plain_pair ? bytes_at(actor, address, bytes) : nullptr;
   if (at == nullptr || bytes > sizeof(DoubtfulWrite::old)) return race(actor, write, true, true, address, bytes);
-  DoubtfulWrite doubtful{write, me, address, at, {}, static_cast<u32>(bytes)};
+  DoubtfulWrite doubtful{write, me, address, at, {}, static_cast<u32>(bytes), relies_on_product(actor, write, true)};
   std::memcpy(doubtful.old.data(), at, bytes);
   doubtful_.push_back(doubtful);
 }
@@ -218,13 +254,14 @@ void Judge::settle_writes() {
   for (const DoubtfulWrite& write : std::exchange(doubtful_, {})) {
     if (std::memcmp(write.old.data(), write.place, write.bytes) == 0) continue;
     const bool shared = is_shared(write.address);
-    findings_.report(
-        shared ? Flaw::shared_race : Flaw::global_race, write.after.site, write.before.site, [&](Finding& finding) {
-          finding.message = fmt::format("two stores to {} memory are not ordered", shared ? "shared" : "global");
-          finding.help = "a barrier between them, or an atomic operation";
-          finding.places = {place(write.after, "writes " + names_.memory(write.address, write.bytes)),
-                            place(write.before, "wrote " + names_.memory(write.address, write.bytes))};
-        });
+    findings_.report(shared ? Flaw::shared_race : Flaw::global_race, write.omission, write.after.site,
+                     write.before.site, [&](Finding& finding) {
+                       finding.message =
+                           fmt::format("two stores to {} memory are not ordered", shared ? "shared" : "global");
+                       finding.help = "a barrier between them, or an atomic operation";
+                       finding.places = {place(write.after, "writes " + names_.memory(write.address, write.bytes)),
+                                         place(write.before, "wrote " + names_.memory(write.address, write.bytes))};
+                     });
   }
 }
 

@@ -57,6 +57,7 @@ class WarpClock {
   }
   // What `lanes` pass on when they release together: what they know, and their own actions so far. Time goes on.
   Clock release(u32 lanes);
+  void tick() { ++now_; }
   // The same without time going on: what an action they issue now is ordered after.
   Clock snapshot(u32 lanes) const;
   // `lanes` have met at a barrier and all know `clock` and what they knew before: one class of them.

@@ -63,6 +63,10 @@ constexpr std::array list = std::to_array<Entry>({
     {Flaw::peer_exited,
      {"peer-exited", Severity::error, "shared memory of another block is used, and that block may have exited",
       "every thread of the cluster runs barrier.cluster.arrive and .wait after the last such access"}},
+    {Flaw::copy_in_flight_at_exit,
+     {"copy-in-flight-at-exit", Severity::warning,
+      "a block ends, and nothing says that its bulk copies have read its shared memory",
+      "the thread that issued the copy commits it and runs cp.async.bulk.wait_group.read 0 before it exits"}},
     {Flaw::divergent_aligned,
      {"divergent-aligned", Severity::error, "an .aligned instruction is not executed by all lanes of a warp together",
       "bring the whole warp to one such instruction, or use the form without .aligned where there is one"}},
@@ -114,13 +118,35 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "the list follows the enumeration and has all of it");
 
+constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>>({
+    {Omission::init_fence,
+     {"a barrier is initialised by one thread, bar.sync, then a copy signals it, with no fence between", "9.7.13.4"}},
+    {Omission::cp_async_fence, {"wgmma reads what cp.async brought, with no proxy fence between", "9.7.15"}},
+    {Omission::warps_of_product, {"the four warps of a warpgroup are taken to be brought together by wgmma", "9.7.15"}},
+    {Omission::lanes_of_product, {"one lane is taken to speak for its warp after wgmma.wait_group", "9.7.15"}},
+    {Omission::wait_before_exit, {"a block exits while a bulk copy may still read its shared memory", "9.7.9.25"}},
+});
+constexpr bool omissions_in_order() {
+  for (std::size_t i = 0; i < omissions.size(); ++i)
+    if (omissions[i].first != static_cast<Omission>(i)) return false;
+  return omissions.back().first == Omission::wait_before_exit;
+}
+static_assert(omissions_in_order(), "the list follows the enumeration and has all of it");
+
 }  // namespace
 
 const FindingKind& entry_of(Flaw flaw) { return list[static_cast<std::size_t>(flaw)].second; }
+const OmissionKind& entry_of(Omission omission) { return omissions[static_cast<std::size_t>(omission)].second; }
 
 std::vector<FindingKind> finding_kinds() {
   std::vector<FindingKind> kinds;
   for (const Entry& entry : list) kinds.push_back(entry.second);
+  return kinds;
+}
+
+std::vector<OmissionKind> omission_kinds() {
+  std::vector<OmissionKind> kinds;
+  for (const auto& entry : omissions) kinds.push_back(entry.second);
   return kinds;
 }
 

@@ -24,6 +24,7 @@ enum class Flaw : u8 {
   register_in_flight,
   missing_wgmma_fence,
   peer_exited,
+  copy_in_flight_at_exit,
   divergent_aligned,
   partial_warpgroup,
   register_budget,
@@ -39,7 +40,18 @@ enum class Flaw : u8 {
   uncoalesced,
 };
 
+// What PTX demands and released code omits everywhere without harm seen.
+enum class Omission : u8 {
+  init_fence,        // of an mbarrier, between its initialisation and copies that signal it
+  cp_async_fence,    // between what cp.async brought and the wgmma that reads it
+  warps_of_product,  // the four warps of a warpgroup are taken to be brought together by wgmma
+  lanes_of_product,  // one lane speaks for its warp after wgmma.wait_group
+  wait_before_exit,  // for what a bulk copy reads of the block's shared memory
+};
+
 // Its entry of finding_kinds().
 const FindingKind& entry_of(Flaw flaw);
+// Its entry of omission_kinds().
+const OmissionKind& entry_of(Omission omission);
 
 }  // namespace wm::vgpu
