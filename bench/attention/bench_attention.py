@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures wm::attention beside PyTorch's cuDNN backend, in one process, on one stream, on random data.
 
-    warpmill bench attention [--shapes table,untuned,varlen] [--only TEXT] [--plan "128x176 s2 o1" ...] [--rounds N]
+    warpmill bench attention [--shapes table,untuned,kinds,varlen] [--dtype f16] [--only TEXT] [--plan "128x176 s2 o1" ...] [--rounds N]
         [--json FILE] [--markdown FILE] [--times]
 
 Each side is a CUDA graph of several calls over rotated buffers; graphs are replayed in turns (A B A B), and the ratio is
@@ -52,6 +52,10 @@ TABLE = [
 UNTUNED = [((5, 24, 24, 1500, 1500, 128, 128, False), None), ((3, 13, 13, 6000, 6000, 128, 128, True), None),
            ((4, 40, 5, 3000, 3000, 128, 128, True), None), ((6, 20, 20, 2500, 2500, 64, 64, False), None),
            ((2, 9, 9, 5000, 5000, 256, 256, True), None)]
+# Other kinds that cuDNN takes from PyTorch: two head dims, unequal lengths, grouped heads.
+KINDS = [((2, 16, 16, 4096, 4096, 192, 128, False), None), ((2, 16, 16, 4096, 4096, 192, 128, True), None),
+         ((4, 16, 16, 1000, 5000, 128, 128, False), None), ((4, 32, 4, 700, 3333, 64, 64, False), None),
+         ((4, 16, 1, 2048, 2048, 128, 128, True), None), ((2, 8, 8, 4001, 1999, 256, 256, False), None)]
 VARLEN = [[4096, 2048, 1024, 512, 512, 4096, 2048, 2048], [8192] + [512] * 16, [1024] * 16, [300, 5000, 77, 4100, 2900, 3700]]
 
 
@@ -171,7 +175,7 @@ def reference_error(q, k, v, out, causal, rows=4):
 class Dense:
     """Sequences of one length."""
 
-    def __init__(self, shape, sets, dtype=torch.bfloat16):
+    def __init__(self, shape, sets, dtype):
         b, h, hk, sq, sk, d, dv, causal = shape
         make = lambda heads, positions, dim: torch.randn(b, heads, positions, dim, device="cuda", dtype=dtype)
         self.causal, self.grouped = causal, h != hk
@@ -196,7 +200,7 @@ class Packed:
     """Sequences of several lengths, one behind the other: positions x heads x dim. cuDNN gets them as one nested tensor,
     or one by one, whichever is faster."""
 
-    def __init__(self, lengths, heads, dim, causal, sets, dtype=torch.bfloat16):
+    def __init__(self, lengths, heads, dim, causal, sets, dtype):
         make = lambda: torch.randn(sum(lengths), heads, dim, device="cuda", dtype=dtype)
         self.causal, self.lengths = causal, lengths
         self.operands = [(make(), make(), make()) for _ in range(sets)]
@@ -241,35 +245,36 @@ class Entry:
         self.name, self.flops, self.operand_bytes, self.make, self.kind, self.fa3 = name, flops, operand_bytes, make, kind, fa3
 
 
-def dense_entry(shape, fa3):
+def dense_entry(shape, fa3, dtype):
     b, h, hk, sq, sk, d, dv, causal = shape
     return Entry(name_of(shape), flops_of(shape), 2 * b * (h * sq + hk * sk) * (d + dv),
-                 lambda sets: Dense(shape, sets), (d, dv, causal, False), fa3)
+                 lambda sets: Dense(shape, sets, dtype), (d, dv, causal, False), fa3)
 
 
-def packed_entry(lengths, heads, dim, causal):
+def packed_entry(lengths, heads, dim, causal, dtype):
     flops = sum(4.0 * heads * n * n * dim * (0.5 if causal else 1) for n in lengths)
     name = f"{len(lengths)} lengths, {sum(lengths)} in all, longest {max(lengths)} x {heads} x {dim}{' causal' if causal else ''}"
-    return Entry(name, flops, 8 * sum(lengths) * heads * dim, lambda sets: Packed(lengths, heads, dim, causal, sets),
+    return Entry(name, flops, 8 * sum(lengths) * heads * dim, lambda sets: Packed(lengths, heads, dim, causal, sets, dtype),
                  (dim, dim, causal, True))
 
 
-def entries_of(names):
-    lists = {"table": [dense_entry(*row) for row in TABLE], "untuned": [dense_entry(*row) for row in UNTUNED],
-             "varlen": [packed_entry(lengths, 16, 128, causal) for lengths in VARLEN for causal in (False, True)]}
+def entries_of(names, dtype):
+    dense = lambda rows: [dense_entry(*row, dtype) for row in rows]
+    lists = {"table": dense(TABLE), "untuned": dense(UNTUNED), "kinds": dense(KINDS),
+             "varlen": [packed_entry(lengths, 16, 128, causal, dtype) for lengths in VARLEN for causal in (False, True)]}
     unknown = [name for name in names.split(",") if name not in lists]
     if unknown:
         sys.exit(f"warpmill: there are no shapes '{unknown[0]}'; there are {', '.join(lists)}")
     return [entry for name in names.split(",") for entry in lists[name]]
 
 
-def compile_all(ours, entries, plans):
+def compile_all(ours, entries, plans, dtype):
     """Every kernel that will be needed, several at a time, on problems of one tile."""
     def one(kind):
         d, dv, causal, packed, plan = kind
         library = Ours.__new__(Ours)
         library.library, library.words = ours.library, ctypes.create_string_buffer(2000)
-        small = Packed([256], 1, d, causal, 1) if packed else Dense((1, 1, 1, 256, 256, d, dv, causal), 1)
+        small = Packed([256], 1, d, causal, 1, dtype) if packed else Dense((1, 1, 1, 256, 256, d, dv, causal), 1, dtype)
         try:
             library.run(small.described(library, plan)[0])
         except RuntimeError:
@@ -284,7 +289,11 @@ def measure(ours, entry, plans, rounds):
     calls = max(2, min(20, int(2e-3 / (entry.flops / 600e12))))
     sets = max(2, min(calls, math.ceil(150e6 / entry.operand_bytes)))
     problem = entry.make(sets)
-    peer_error = problem.error(problem.peer(0))
+    try:
+        peer_error = problem.error(problem.peer(0))
+    except RuntimeError as refusal:
+        print(f"  {entry.name}: cuDNN refuses: {refusal}", file=sys.stderr)
+        return []
     graphs, rows = [], []
     for plan in plans:
         described = problem.described(ours, plan)
@@ -341,7 +350,8 @@ def main():
     parser = argparse.ArgumentParser(prog="warpmill bench attention", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", help=argparse.SUPPRESS)
-    parser.add_argument("--shapes", default="table", help="table, untuned or varlen, or several with commas between")
+    parser.add_argument("--shapes", default="table", help="table, untuned, kinds or varlen, or several with commas between")
+    parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16"))
     parser.add_argument("--plan", action="append", default=[], help="a plan by hand, as '128x176 s2 o1'; may be given several times")
     parser.add_argument("--only", default="", help="shapes whose name has one of these, with | between")
     parser.add_argument("--rounds", type=int, default=7)
@@ -352,10 +362,11 @@ def main():
     torch.manual_seed(0)
     ours = Ours(options.library)
     plans = options.plan or [None]
-    entries = [e for e in entries_of(options.shapes) if any(part in e.name for part in options.only.split("|"))]
+    dtype = torch.float16 if options.dtype == "f16" else torch.bfloat16
+    entries = [e for e in entries_of(options.shapes, dtype) if any(part in e.name for part in options.only.split("|"))]
     if not entries:
         sys.exit(f"warpmill: no shape's name has '{options.only}'")
-    compile_all(ours, entries, plans)
+    compile_all(ours, entries, plans, dtype)
     every = []
     for entry in entries:
         for row in measure(ours, entry, plans, options.rounds):

@@ -53,6 +53,7 @@ struct Selected<false, A, B> {
 }  // namespace detail
 template <bool condition, class A, class B>
 using Select = typename detail::Selected<condition, A, B>::type;
+struct Nothing {};  // for a member that is not there
 // A condition as an argument: for a function that is compiled once for each.
 template <bool value_>
 struct Fact {

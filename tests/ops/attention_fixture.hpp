@@ -1,16 +1,16 @@
-// The device that the attention's tests are built for: virtual with few multiprocessors, so that small problems already
-// take several rounds, or (gpu_attention) the chip.
+// The device that the attention's tests run on.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include "ops/settings.hpp"
 #include "warpmill/device.hpp"
 
 namespace wm::test {
 
 class Attention : public testing::Test {
  protected:
-  const Device device = Device::open(ATTENTION_TEST_DEVICE);
+  const Device device = Device::open(settings.device);
   const Stream stream{device};
 };
 

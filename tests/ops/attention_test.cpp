@@ -251,7 +251,7 @@ TEST_F(Attention, GivesTheSameBitsEveryTime) {
   const RandomAttention attention(stream, c, 11);
   std::vector<std::uint16_t> out;
   std::vector<std::uint32_t> lse;
-  for (int run = 0; run < ATTENTION_TEST_RUNS; ++run) {
+  for (int run = 0; run < settings.equal_runs; ++run) {
     attention.poison(stream);
     wm::attention(stream, attention.request());
     stream.synchronize();
@@ -288,8 +288,7 @@ TEST_F(Attention, IsRightForRandomProblems) {
   const auto up_to = [&](std::int64_t n) {
     return static_cast<std::int64_t>(dice() % static_cast<std::uint64_t>(n + 1));
   };
-  const char* const asked = std::getenv("ATTENTION_TEST_CASES");
-  std::vector<AttentionCase> problems(asked ? static_cast<std::size_t>(std::atoi(asked)) : ATTENTION_TEST_CASES);
+  std::vector<AttentionCase> problems(static_cast<std::size_t>(asked("ATTENTION_TEST_CASES", settings.attentions)));
   for (AttentionCase& c : problems) {
     const int dims[] = {64, 128, 192, 256};
     c.head_dim = dims[up_to(3)];
@@ -297,12 +296,12 @@ TEST_F(Attention, IsRightForRandomProblems) {
     c.dtype = up_to(1) ? bf16 : f16;
     c.kv_heads = 1 + up_to(1);
     c.heads = c.kv_heads * (1 + up_to(2));
-    c.queries = 1 + up_to(ATTENTION_TEST_LONGEST), c.keys = up_to(ATTENTION_TEST_LONGEST);
+    c.queries = 1 + up_to(settings.longest_attention), c.keys = up_to(settings.longest_attention);
     c.batch = 1 + up_to(1);
     c.layout = HeadLayout(up_to(1));
     if (up_to(2) == 0) {
       for (std::int64_t n = 1 + up_to(4); n > 0; --n)
-        c.sequences.emplace_back(up_to(ATTENTION_TEST_LONGEST), up_to(ATTENTION_TEST_LONGEST));
+        c.sequences.emplace_back(up_to(settings.longest_attention), up_to(settings.longest_attention));
       c.sequences.emplace_back(7, 9);
     }
     if (up_to(1)) c.mask.right = up_to(1) ? 0 : up_to(200);

@@ -1,9 +1,8 @@
 // Random products: types, layouts, epilogues and plans drawn from a seed, each on many shapes and strides.
 //
-// A recipe is what one kernel is compiled for; shapes are drawn so that they keep to it. GEMM_TEST_CASES products are
-// made, or as many as the environment's GEMM_TEST_CASES says.
+// A recipe is what one kernel is compiled for; shapes are drawn so that they keep to it. As many
+// products are made as the settings or the environment's GEMM_TEST_CASES say.
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "ops/gemm_fixture.hpp"
@@ -118,7 +117,7 @@ Recipe random_recipe(Dice& dice) {
 
 std::int64_t random_size(Dice& dice) {
   const std::int64_t most =
-      dice.of<std::int64_t>({20, GEMM_TEST_LARGEST / 3, GEMM_TEST_LARGEST / 3, GEMM_TEST_LARGEST});
+      dice.of<std::int64_t>({20, settings.largest_product / 3, settings.largest_product / 3, settings.largest_product});
   return 1 + dice.below(most);
 }
 
@@ -160,8 +159,7 @@ GemmCase random_case(Dice& dice, const Recipe& recipe) {
 }  // namespace
 
 TEST_F(Gemm, IsRightForRandomProducts) {
-  const char* const asked = std::getenv("GEMM_TEST_CASES");
-  const int cases = asked ? std::atoi(asked) : GEMM_TEST_CASES;
+  const int cases = asked("GEMM_TEST_CASES", settings.products);
   Dice dice(2026);
   std::vector<Recipe> recipes;
   for (int i = 0; i < cases; ++i) {

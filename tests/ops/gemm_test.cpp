@@ -245,7 +245,7 @@ TEST_F(Gemm, IsRightWithEachKindOfPlan) {
     GemmCase c = ordinary();
     c.plan = plan;
     // One tile and less; several waves with tails and odd clusters; many steps along k.
-    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{40, 24, 72}, {GEMM_TEST_WAVES}, {136, 72, 1304}}) {
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{40, 24, 72}, settings.waves, {136, 72, 1304}}) {
       c.m = m, c.n = n, c.k = k;
       EXPECT_EQ(plan::text_of(check(stream, c).plan), plan::text_of(plan::plan_from_text(plan)));
     }

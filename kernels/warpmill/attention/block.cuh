@@ -8,9 +8,8 @@
 
 namespace wm {
 
-enum class AttentionBarrier : u32 { block, group, turn = group + 3 };  // group and turn: one for each
+enum class AttentionBarrier : u32 { block, group, turn = group + 3, order = turn + 3 };  // group and turn: one for each
 
-struct Nothing {};
 template <AttentionPlan plan>
 struct AttentionShared {
   using E = Element<plan.kind.element>;

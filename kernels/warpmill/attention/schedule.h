@@ -10,7 +10,8 @@ struct QueryTile {
 
 // The last tiles first, which under a causal mask have the most keys: `rows` of them of a group of heads, then of the
 // next group, then the rows before. So what is begun at the same time shares K and V in L2, and the shortest come last.
-// Where sequences have lengths of their own, these say how many tiles there are, and one sequence follows the other.
+// Where sequences have lengths of their own, these say how many tiles there are, and one sequence follows the other,
+// the longest first (tiles.cuh).
 struct QuerySchedule {
   unsigned batches, heads, tiles;  // tiles of a sequence
   unsigned group;                  // heads, of all batches

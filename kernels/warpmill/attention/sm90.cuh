@@ -249,12 +249,16 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
   if (const u32 role = warpgroup(); role == 0) {
     name_role<"load">();
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
+    if constexpr (plan.kind.sequences) {
+      grid::wait();
+      shared.tiles.order.find(args, threadIdx.x % warpgroup_threads, warpgroup_threads);
+      barrier::sync(u32(AttentionBarrier::order), warpgroup_threads);
+    }
     if (warp_of_warpgroup() == 0 && elect_one()) {
       grid::wait();
       load_tiles<plan>(args, shared);
       grid::launch_dependents();
     } else if (plan.kind.sequences && warp_of_warpgroup() == 1) {
-      grid::wait();
       clear_tails<plan>(args, shared);
     }
   } else {

@@ -29,11 +29,36 @@ struct Tile {
   }
 };
 
+// Sequences by falling number of keys, so that the shortest tiles come last. Many sequences need no order: they stay as
+// the caller has them.
+template <AttentionPlan plan>
+struct SequenceOrder {
+  static constexpr u32 most = 256;
+  u8 sequence[most];
+
+  WM_DEVICE u32 at(u32 place, u32 sequences) const { return sequences <= most ? sequence[place] : place; }
+  // By `threads` threads, each its share: a sequence's place is how many come before it.
+  WM_DEVICE void find(const AttentionArguments& args, u32 thread, u32 threads) {
+    const u32 sequences = args.schedule.batches;
+    if (sequences > most) return;
+    for (u32 own = thread; own < sequences; own += threads) {
+      const u32 keys = sequence_of<plan>(args, own).keys;
+      u32 place = 0;
+      for (u32 other = 0; other < sequences; ++other) {
+        const u32 theirs = sequence_of<plan>(args, other).keys;
+        place += theirs > keys || (theirs == keys && other < own);
+      }
+      sequence[place] = u8(own);
+    }
+  }
+};
+
 inline constexpr int tile_stages = 2;
 template <AttentionPlan plan>
 struct TilesShared {
   Tile tile[tile_stages];
   RingBarriers<tile_stages> ring;
+  Select<plan.kind.sequences, SequenceOrder<plan>, Nothing> order;
 };
 // Read by each warp of the multiply groups, and by the one that clears tails.
 template <AttentionPlan plan>
@@ -45,20 +70,21 @@ using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, tile_readers<plan>>;
 template <AttentionPlan plan>
 class TileNumbers {
  public:
-  WM_DEVICE explicit TileNumbers(const AttentionArguments& args) : args_(args) {}
+  WM_DEVICE TileNumbers(const AttentionArguments& args, const TilesShared<plan>& shared)
+      : args_(args), shared_(shared) {}
 
   WM_DEVICE Tile at(u32 number) {
     const QuerySchedule& schedule = args_.schedule;
     if constexpr (plan.kind.sequences) {
-      // All heads of a tile, then the tile before it; sequence after sequence.
+      // All heads of a tile, then the tile before it; sequence after sequence, the longest first.
       const u32 wanted = number / schedule.heads;
-      while (sequence_ < schedule.batches) {
-        const Sequence sequence = sequence_of<plan>(args_, sequence_);
+      while (place_ < schedule.batches) {
+        const Sequence sequence = sequence_of<plan>(args_, shared_.order.at(place_, schedule.batches));
         const u32 tiles = (sequence.queries + plan.queries() - 1) / plan.queries();
         if (wanted - before_ < tiles)
           return {number % schedule.heads, (tiles - 1 - (wanted - before_)) * plan.queries(), sequence};
         before_ += tiles;
-        ++sequence_;
+        ++place_;
       }
       return {};
     } else {
@@ -70,7 +96,8 @@ class TileNumbers {
 
  private:
   const AttentionArguments& args_;
-  u32 sequence_ = 0, before_ = 0;  // the first sequence that is not used up, and the tiles of those before it
+  const TilesShared<plan>& shared_;
+  u32 place_ = 0, before_ = 0;  // of the first sequence that is not used up, and the tiles of those before it
 };
 
 // The load thread's side.
@@ -78,7 +105,10 @@ template <AttentionPlan plan>
 class TileTaker {
  public:
   WM_DEVICE TileTaker(const AttentionArguments& args, TilesShared<plan>& shared)
-      : numbers_(args), counter_(reinterpret_cast<TileCounter*>(args.counter)), shared_(shared), ring_(shared.ring) {}
+      : numbers_(args, shared),
+        counter_(reinterpret_cast<TileCounter*>(args.counter)),
+        shared_(shared),
+        ring_(shared.ring) {}
 
   // The next tile, which all others are told of too.
   WM_DEVICE bool next(Tile& tile) {
