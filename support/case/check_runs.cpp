@@ -6,16 +6,6 @@
 namespace wm::cases {
 namespace {
 
-std::vector<CheckRun> runs_of(const CheckRequest& request) {
-  using vgpu::Mode;
-  const std::vector<Mode> all = {Mode::friendly, Mode::random, Mode::adversarial};
-  std::vector<CheckRun> runs;
-  for (const Mode mode : request.modes.empty() ? all : request.modes)
-    for (std::uint64_t seed = 0; seed < (mode == Mode::friendly ? 1 : request.seeds); ++seed)
-      runs.push_back({mode, seed});
-  return runs;
-}
-
 void count(const CheckRun& run, const RunVerdict& verdict, CheckResult& result) {
   ++result.runs;
   result.report.join(verdict.report.check.value());
@@ -31,7 +21,7 @@ void count(const CheckRun& run, const RunVerdict& verdict, CheckResult& result) 
 CheckResult check_runs(const Device& device, const CheckRequest& request,
                        const std::function<RunVerdict(const vgpu::RunOptions& options)>& run) {
   CheckResult result;
-  const std::vector<CheckRun> runs = runs_of(request);
+  const std::vector<CheckRun> runs = vgpu::runs_of_check(request.modes, request.seeds);
   result.wanted = runs.size();
   bool launched = false;  // in the present run
   vgpu::RunOptions options{.max_instructions = request.max_instructions, .check = true, .strict = request.strict};

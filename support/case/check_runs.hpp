@@ -7,16 +7,13 @@
 #include <vector>
 
 #include "run_case.hpp"
+#include "vgpu/check/runs.hpp"
 #include "warpmill/check.hpp"
 #include "warpmill/virtual.hpp"
 
 namespace wm::cases {
 
-// One of the runs.
-struct CheckRun {
-  vgpu::Mode mode;
-  std::uint64_t seed;
-};
+using vgpu::CheckRun;
 
 struct CheckRequest {
   std::vector<vgpu::Mode> modes;  // none: all

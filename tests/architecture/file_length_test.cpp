@@ -19,7 +19,7 @@ const fs::path root = fs::path(WARPMILL_TEST_DATA).parent_path().parent_path();
 
 // Not what others wrote or a program recorded: PTX, goldens, documents. A script has no ending.
 bool is_source(const fs::path& file) {
-  constexpr std::array endings = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inc", ".py", ".cmake", ""};
+  constexpr std::array endings = {".c", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".inc", ".py", ".cmake", ""};
   return std::find(endings.begin(), endings.end(), file.extension()) != endings.end() ||
          file.filename() == "CMakeLists.txt";
 }

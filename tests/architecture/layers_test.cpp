@@ -34,6 +34,7 @@ const std::vector<std::vector<std::string>> layers = {
     {"src/jit", "src/trace"},           // compiled programs, timelines
     {"src/plan"},                       // which plan for which shape
     {"src/ops"},                        // gemm, attention
+    {"src/capi"},                       // all of it for C
     {"support"},                        // case files, references
     {"bench/gemm"},                     // measurements
     {"bench/attention"},                // more of them

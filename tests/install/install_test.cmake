@@ -1,4 +1,4 @@
-# Installs into an empty folder, builds the consumer against it, static and shared, and runs it.
+# Installs into an empty folder, builds the consumers against it, of C++ and of C, and runs them.
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -20,7 +20,7 @@ if(NOT DEFINED ENV{WARPMILL_NVRTC} AND NOT EXISTS /usr/local/cuda AND NOT EXISTS
 endif()
 # A cache that cannot be used is something to tell, and still the library prints nothing.
 set(ENV{WARPMILL_CACHE_DIR} ${FOLDER}/build/consumer/no_folder)
-foreach(consumer consumer consumer_shared)
+foreach(consumer consumer consumer_c)
   execute_process(COMMAND ${FOLDER}/build/${consumer} OUTPUT_VARIABLE out ERROR_VARIABLE err COMMAND_ERROR_IS_FATAL ANY)
   if(NOT "${out}${err}" MATCHES "^right on [^\n]+\n$")
     message(FATAL_ERROR "${consumer} printed more than its own line: ${out}${err}")
