@@ -52,6 +52,7 @@ std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const
                          cluster.threads);
     case WaitKind::lanes:
       return fmt::format("waits for lanes {:#010x} of its warp", wait.lanes & warp.live() & ~part.mask);
+    case WaitKind::tensor_memory: return fmt::format("waits for {} columns of tensor memory", wait.index);
     default: return "waits";
   }
 }

@@ -137,6 +137,8 @@ void load_matrix(FunctionDecoder&);
 void store_matrix(FunctionDecoder&);
 void move_matrix(FunctionDecoder&);
 void warpgroup_multiply(FunctionDecoder&);
+// tcgen05.cpp
+void tensor_core_family(FunctionDecoder&);
 // tensor_map.cpp
 void tensor_map_family(FunctionDecoder&);
 // bulk_copy.cpp: st.async and red.async

@@ -55,6 +55,8 @@ std::string bound_of(const ptx::Instruction& instruction, bool chip_sums) {
   if (instruction.opcode == "mma" || instruction.opcode == "wmma" ||
       (instruction.opcode == "wgmma" && has(instruction, "mma_async")))
     return bound_of_sum(instruction, chip_sums);
+  if (instruction.opcode == "tcgen05" && has(instruction, "mma") && !has(instruction, "kind::i8"))
+    return "not known: nobody specifies how the chip adds";
   return {};
 }
 

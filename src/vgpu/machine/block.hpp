@@ -5,11 +5,13 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "vgpu/machine/async.hpp"
 #include "vgpu/machine/random.hpp"
+#include "vgpu/machine/tensor_memory.hpp"
 #include "vgpu/machine/warp.hpp"
 #include "vgpu/machine/warpgroup.hpp"
 #include "vgpu/memory/spaces.hpp"
@@ -43,6 +45,7 @@ struct Block {
   std::vector<Warpgroup> warpgroups;
   std::array<NamedBarrier, barriers_per_block> barriers;
   u32 threads = 0, live_threads = 0;
+  TensorShare tensor;
 
   // Counts arrivals of `lanes` of a warp at a barrier. `threads` 0: all of the block.
   void arrive(u32 barrier, const Warp& warp, u32 lanes, u32 threads);
@@ -59,7 +62,12 @@ struct ClusterBarrier {
 
 class Progress;
 
-// Blocks that run together, on one host thread at a time. Everything that can block a warp lies within its cluster.
+// What became of a cluster's turn: all its threads have ended; it can go on; it waits for what another cluster gives
+// back.
+enum class Turn : u8 { ended, over, outside };
+
+// Blocks that run together, on one host thread at a time. Everything that can block a warp lies within its cluster,
+// but columns of tensor memory that blocks of other clusters have.
 struct Cluster {
   Run* run = nullptr;
   u64 id = 0;
@@ -76,17 +84,20 @@ struct Cluster {
   u64 patience = 0;      // instructions it may run without a visible effect before it has to make room
   u64 instructions = 0;  // not yet added to the run's
 
-  // Takes up a cluster of the grid: blocks at their first instruction.
-  void start(Run& run, u64 id);
-  // Runs about `budget` warp instructions; true when all its threads have ended and nothing is in flight. `progress`
-  // (or null) is told now and then.
-  bool advance(u64 budget, Progress* progress);
+  // Takes up a cluster of the grid: blocks at their first instruction. `multiprocessors` of the blocks are for those
+  // that use tensor memory.
+  void start(Run& run, u64 id, std::span<const u32> multiprocessors);
+  // Runs about `budget` warp instructions; ended when all its threads have and nothing is in flight. `progress` (or
+  // null) is told now and then.
+  Turn advance(u64 budget, Progress* progress);
+  // Nobody can go on, and nothing will change that: ends the run.
+  [[noreturn]] void deadlock();
   void settle();                        // completes the cluster barrier if all are there
   Block* block_of(u64 shared_address);  // by the rank in the address; null where there is none
 
  private:
   u64 run_round();
-  void unblock();
+  bool unblock();
   void count(u64 ran);
 };
 
@@ -112,7 +123,9 @@ struct Run {
   Tally* tally = nullptr;        // where instructions are counted
   std::atomic<u64> instructions{0}, clusters_done{0};
   std::atomic<bool> stop{false};
-  std::exception_ptr caller_error;  // what options.progress threw
+  std::vector<std::unique_ptr<TensorMemory>> tensor_memories;  // of the multiprocessors; empty: the program uses none
+  std::atomic<u64> tensor_frees{0};                            // how often columns were given back
+  std::exception_ptr caller_error;                             // what options.progress threw
   std::mutex print_mutex;
   std::string printed;
 

@@ -23,6 +23,7 @@ Chip Chip::of(const Architecture& arch) {
     chip.shared_bytes_per_multiprocessor = 228 * 1024;
   } else if (arch.number() == 100) {  // B200
     chip.multiprocessors = 148;
+    chip.tensor_memory = true;
     chip.memory_bytes = u64{180} << 30;
     chip.shared_bytes_per_block = 227 * 1024;
     chip.shared_bytes_per_multiprocessor = 228 * 1024;

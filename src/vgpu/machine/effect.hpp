@@ -17,11 +17,14 @@ enum class Proxy : u8 { generic, async, tensor_map };
 
 // How it is learnt that work beside the threads is done.
 enum class Completion : u8 {
-  at_once,      // there is none
-  copy_groups,  // cp.async.wait_group, of the thread
-  bulk_groups,  // cp.async.bulk.wait_group, of the thread
-  products,     // wgmma.wait_group, of the warpgroup
-  mbarrier,     // complete_tx
+  at_once,          // there is none
+  copy_groups,      // cp.async.wait_group, of the thread
+  bulk_groups,      // cp.async.bulk.wait_group, of the thread
+  products,         // wgmma.wait_group, of the warpgroup
+  mbarrier,         // complete_tx
+  tensor_products,  // tcgen05.commit and its mbarrier: products and copies of the thread
+  tensor_loads,     // tcgen05.wait::ld, of the warp
+  tensor_stores,    // tcgen05.wait::st
 };
 
 struct Effect {
@@ -42,11 +45,12 @@ struct Effect {
     cluster_wait,
     mbarrier,
     copy,            // begins asynchronous work on memory
-    copy_arrival,    // cp.async.mbarrier.arrive: arrives when the thread's copies are done
+    copy_arrival,    // arrives at an mbarrier when the thread's work so far is done
     commit,          // closes a group
     wait,            // for groups
     multiply,        // begins a product of matrices
     multiply_fence,  // of the registers that a product uses
+    tensor_fence,    // between tcgen05 and the threads' synchronisation; releases before it, acquires after it
     register_budget,
   };
 
@@ -127,6 +131,12 @@ struct Effect {
             .ordering = Ordering::release,
             .scope = Scope::block,
             .completion = Completion::copy_groups};
+  }
+  static constexpr Effect tensor_commit() {
+    return {.kind = Kind::copy_arrival, .scope = Scope::cluster, .completion = Completion::tensor_products};
+  }
+  static constexpr Effect tensor_fence(bool after) {
+    return {.kind = Kind::tensor_fence, .ordering = after ? Ordering::acquire : Ordering::release};
   }
   static constexpr Effect commit(Completion groups) { return {.kind = Kind::commit, .completion = groups}; }
   static constexpr Effect wait(Completion groups, u32 pending) {

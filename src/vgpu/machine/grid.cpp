@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -26,7 +28,12 @@ constexpr u64 turn_instructions = u64{1} << 20;  // of a cluster, before others 
 // that wait for other resident blocks through global memory see them run, with one host thread as with many.
 class Grid {
  public:
-  Grid(Run& run, u64 clusters, u64 resident) : run_(run), total_(clusters), resident_limit_(resident) {
+  Grid(Run& run, u64 clusters, u64 resident, u32 blocks_per_multiprocessor)
+      : run_(run),
+        total_(clusters),
+        resident_limit_(resident),
+        blocks_per_multiprocessor_(blocks_per_multiprocessor),
+        seated_(run.tensor_memories.size()) {
     random_ = Random(run.options.seed ^ 0x5bd1e995);
   }
 
@@ -36,8 +43,8 @@ class Grid {
       while (auto cluster = next(progress)) {
         u64 turn = turn_instructions;
         if (run_.options.mode != Mode::friendly) turn = 1 + random_.below(20000);
-        const bool done = cluster->advance(turn, progress);
-        give_back(std::move(cluster), done);
+        const Turn became = cluster->advance(turn, progress);
+        give_back(std::move(cluster), became);
       }
     } catch (...) {
       fail(std::current_exception());  // a cluster that could not start included; all the others stop
@@ -53,11 +60,12 @@ class Grid {
     std::unique_lock lock(mutex_);
     while (true) {
       if (run_.stop.load()) return nullptr;
-      const bool can_start = started_ < total_ && resident_ < resident_limit_;
+      const bool can_start = started_ < total_ && resident_ < resident_limit_ && has_seats();
       const bool waiting = !suspended_.empty();
       if (can_start && (!waiting || prefer_new())) return start(lock);
       if (waiting) return resume();
       if (resident_ == 0 && started_ == total_) return nullptr;
+      if (!stuck_.empty() && stuck_.size() == resident_) stuck_.front()->deadlock();  // nobody is left who could help
       if (progress == nullptr) {
         changed_.wait(lock);
         continue;
@@ -75,6 +83,7 @@ class Grid {
   std::unique_ptr<Cluster> start(std::unique_lock<std::mutex>& lock) {
     const u64 id = started_++;
     ++resident_;
+    const std::vector<u32> seats = take_seats();
     std::unique_ptr<Cluster> cluster;
     if (!spare_.empty()) {
       cluster = std::move(spare_.back());
@@ -82,8 +91,33 @@ class Grid {
     }
     lock.unlock();
     if (!cluster) cluster = std::make_unique<Cluster>();
-    cluster->start(run_, id);
+    cluster->start(run_, id, seats);
     return cluster;
+  }
+
+  // Where tensor memory is used, the blocks of a cluster run on different multiprocessors, the emptiest ones.
+  bool has_seats() const {
+    if (run_.tensor_memories.empty()) return true;
+    const auto room = [&](u32 seated) { return seated < blocks_per_multiprocessor_; };
+    return std::count_if(seated_.begin(), seated_.end(), room) >= run_.cluster_blocks;
+  }
+  std::vector<u32> take_seats() {
+    if (run_.tensor_memories.empty()) return {};
+    std::vector<u32> seats(seated_.size());
+    std::iota(seats.begin(), seats.end(), 0);
+    std::stable_sort(seats.begin(), seats.end(), [&](u32 a, u32 b) { return seated_[a] < seated_[b]; });
+    seats.resize(run_.cluster_blocks);
+    std::sort(seats.begin(), seats.end());
+    for (const u32 seat : seats) {
+      ++seated_[seat];
+      auto& memory = run_.tensor_memories[seat];
+      if (!memory) memory = std::make_unique<TensorMemory>();
+    }
+    return seats;
+  }
+  void leave_seats(const Cluster& cluster) {
+    if (run_.tensor_memories.empty()) return;
+    for (const auto& block : cluster.blocks) --seated_[block->tensor.multiprocessor];
   }
 
   std::unique_ptr<Cluster> resume() {
@@ -94,13 +128,21 @@ class Grid {
     return cluster;
   }
 
-  void give_back(std::unique_ptr<Cluster> cluster, bool done) {
+  void give_back(std::unique_ptr<Cluster> cluster, Turn became) {
     std::lock_guard lock(mutex_);
-    if (done) {
-      --resident_;
-      spare_.push_back(std::move(cluster));
-    } else {
-      suspended_.push_back(std::move(cluster));
+    switch (became) {
+      case Turn::ended:
+        --resident_;
+        leave_seats(*cluster);
+        spare_.push_back(std::move(cluster));
+        break;
+      case Turn::over: suspended_.push_back(std::move(cluster)); break;
+      case Turn::outside: stuck_.push_back(std::move(cluster)); break;
+    }
+    if (const u64 frees = run_.tensor_frees.load(); frees != frees_seen_) {
+      frees_seen_ = frees;
+      std::move(stuck_.begin(), stuck_.end(), std::back_inserter(suspended_));
+      stuck_.clear();
     }
     changed_.notify_all();
   }
@@ -118,6 +160,10 @@ class Grid {
   std::condition_variable changed_;
   u64 started_ = 0, resident_ = 0;
   std::deque<std::unique_ptr<Cluster>> suspended_;
+  std::vector<std::unique_ptr<Cluster>> stuck_;  // until others give back tensor memory
+  u64 frees_seen_ = 0;
+  const u32 blocks_per_multiprocessor_;
+  std::vector<u32> seated_;  // blocks on each multiprocessor, where tensor memory is used
   std::vector<std::unique_ptr<Cluster>> spare_;
   std::exception_ptr error_;
   Random random_;
@@ -182,10 +228,18 @@ void run_grid(Run& run, RunReport& report) {
   const u64 capacity = u64{fit} * static_cast<u64>(run.chip.multiprocessors);
   if (capacity < run.cluster_blocks)
     refuse(fmt::format("a cluster of {} blocks does not fit on a chip that holds {}", run.cluster_blocks, capacity));
+  if (run.program.uses_tensor_memory) {
+    if (run.cluster_blocks > static_cast<u32>(run.chip.multiprocessors))
+      refuse(
+          fmt::format("a cluster of {} blocks that use tensor memory needs as many multiprocessors, and the chip has "
+                      "{}",
+                      run.cluster_blocks, run.chip.multiprocessors));
+    run.tensor_memories.resize(static_cast<std::size_t>(run.chip.multiprocessors));
+  }
   const u64 clusters = volume(run.clusters);
   std::optional<Progress> progress;
   if (run.options.progress) progress.emplace(run, clusters * run.cluster_blocks);
-  Grid grid(run, clusters, capacity / run.cluster_blocks);
+  Grid grid(run, clusters, capacity / run.cluster_blocks, fit);
   u64 workers = 1;
   if (!run.options.deterministic && run.options.mode == Mode::friendly) {
     workers = run.options.host_threads > 0 ? static_cast<u64>(run.options.host_threads)

@@ -23,7 +23,7 @@ constexpr u64 most_patience = 8192, least_patience = 128;
 constexpr u32 idle_limit = 10'000;
 }  // namespace
 
-void Cluster::start(Run& launch, u64 cluster_id) {
+void Cluster::start(Run& launch, u64 cluster_id, std::span<const u32> multiprocessors) {
   run = &launch;
   id = cluster_id;
   barrier = {};
@@ -52,6 +52,11 @@ void Cluster::start(Run& launch, u64 cluster_id) {
     b.shared.assign(shared_reserved + launch.shared_bytes, std::byte{0xff});
     b.barriers = {};
     b.threads = b.live_threads = block_threads;
+    b.tensor = {};
+    if (!multiprocessors.empty()) {
+      b.tensor.multiprocessor = multiprocessors[rank];
+      b.tensor.memory = launch.tensor_memories[multiprocessors[rank]].get();
+    }
     b.warps.resize(warps);
     b.warpgroups.assign((warps + warps_per_group - 1) / warps_per_group, {});
     for (u32 w = 0; w < warps; ++w) b.warps[w].start(b, w, block_threads - w * lanes_per_warp);
@@ -104,7 +109,7 @@ void Cluster::count(u64 ran) {
         fault::no_end, fmt::format("the kernel ran more than {} warp instructions without an end", limit));
 }
 
-bool Cluster::advance(u64 budget, Progress* progress) {
+Turn Cluster::advance(u64 budget, Progress* progress) {
   struct Counted {  // also where the run ends with an error
     Cluster& cluster;
     ~Counted() {
@@ -122,31 +127,41 @@ bool Cluster::advance(u64 budget, Progress* progress) {
     spun = advances == seen ? spun + ran : 0;
     seen = advances;
     count(ran);
-    if (live && ran == 0 && !moved) unblock();
-    if (run->stop.load(std::memory_order_relaxed)) return true;
+    if (live && ran == 0 && !moved && !unblock()) return Turn::outside;
+    if (run->stop.load(std::memory_order_relaxed)) return Turn::ended;
     if (progress != nullptr) progress->look(instructions);
   }
   patience = spun < patience ? most_patience : std::max(patience / 4, least_patience);
-  if (live) return false;
+  if (live) return Turn::over;
   if (run->observer != nullptr) run->observer->cluster_ends(*this);
   run->clusters_done.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  return Turn::ended;
 }
 
-// No part of any warp can run. Work in flight goes on; else waits that may answer "not yet" do; else nothing ever will.
-void Cluster::unblock() {
-  if (async.force(*this)) return;
-  bool can = false;
+// No part of any warp can run. Work in flight goes on; else waits that may answer "not yet" do; else, false, another
+// cluster may help; else nothing ever will.
+bool Cluster::unblock() {
+  if (async.force(*this)) return true;
+  bool can = false, outside = false;
   for (auto& block : blocks)
     for (Warp& warp : block->warps)
-      for (Part& part : warp.parts())
+      for (Part& part : warp.parts()) {
+        outside |= part.wait.kind == WaitKind::tensor_memory;
         if (part.wait.kind == WaitKind::pause || part.wait.may_give_up) {
           part.wait.until = 0;
           can = true;
         }
+      }
   idle_times = events == idle_events ? idle_times + 1 : 0;
   idle_events = events;
-  if (can && idle_times <= idle_limit) return;
+  constexpr u32 polls = 16;  // for what may come from another cluster, before that one gets its turn
+  if (can && idle_times <= (outside ? polls : idle_limit)) return true;
+  if (!outside) deadlock();
+  idle_times = 0;
+  return false;
+}
+
+void Cluster::deadlock() {
   if (run->observer != nullptr) run->observer->stuck(*this);
   const std::string what = fmt::format("no warp of {} can go on, and nothing is in flight", describe(*this));
   throw Fault(fmt::format("deadlock: {}\n{}", what, list_waiting(*this)), fault::deadlock, what);

@@ -40,6 +40,7 @@ void Warp::start(Block& block, u32 index, u32 threads) {
   copies.clear();
   bulk.clear();
   matrices.clear();
+  tensor_stores = 0;
   cluster_arrived = cluster_parity = 0;
   instructions_ = 0;
   mask = live_;
@@ -242,6 +243,8 @@ bool Warp::ready(Part& part) {
     case WaitKind::copy_groups: over = copies.at_most(wait.index, part.mask, false); break;
     case WaitKind::bulk_groups: over = bulk.at_most(wait.index, part.mask, wait.reading); break;
     case WaitKind::matrix_groups: over = matrices.at_most(wait.index, 1, false); break;
+    case WaitKind::tensor_memory: over = may_allocate_columns(*block_, wait.index, wait.anywhere); break;
+    case WaitKind::tensor_stores: over = tensor_stores == 0; break;
     case WaitKind::pause: over = wait.until <= cluster().round; break;
   }
   if (over) {
@@ -298,6 +301,9 @@ Step Warp::exit(u32 lanes) {
   c.barrier.left += std::popcount(lanes);
   c.barrier.arrived += std::popcount(lanes & ~arrived);
   block_->threads_left(std::popcount(lanes));
+  if (block_->finished() && !block_->tensor.columns.empty())
+    fault(fmt::format("the block ends and has not given back {} columns of tensor memory",
+                      block_->tensor.columns.front().count));
   if (launch().observer != nullptr) launch().observer->exits(*this, lanes);
   c.settle();
   ++c.events;

@@ -36,6 +36,8 @@ enum class WaitKind : u8 {
   copy_groups,      // cp.async.wait_group
   bulk_groups,      // cp.async.bulk.wait_group
   matrix_groups,    // wgmma.wait_group
+  tensor_memory,    // tcgen05.alloc: `index` columns; `anywhere`: of a pair
+  tensor_stores,    // tcgen05.wait::st
   pause,            // nanosleep: let the others go first
 };
 
@@ -46,8 +48,8 @@ struct Wait {
   bool may_give_up = false;  // try_wait and test_wait may also answer "not yet"
   u8 parity = 0;
   bool reading = false;   // bulk groups: only until their sources are read
-  bool anywhere = false;  // lanes: any bar.warp.sync of theirs will do, not only this one
-  u32 index = 0;          // barrier; or how many groups may stay pending
+  bool anywhere = false;  // lanes: any bar.warp.sync of theirs will do, not only this one; columns: of both blocks
+  u32 index = 0;          // barrier; how many groups may stay pending; how many columns
   u32 lanes = 0;          // the lanes that a .sync instruction names
   u64 address = 0;
   u64 generation = 0;
@@ -140,6 +142,7 @@ class Warp {
   Groups copies;                                // cp.async, per lane
   Groups bulk;                                  // cp.async.bulk, per lane
   Groups matrices;                              // wgmma, the warp's
+  u32 tensor_stores = 0;                        // tcgen05.st that are under way
   u32 cluster_arrived = 0, cluster_parity = 0;  // barrier.cluster: lanes that have arrived, and in which phase
 
  private:

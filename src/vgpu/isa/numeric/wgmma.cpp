@@ -2,9 +2,6 @@
 #include "vgpu/isa/numeric/wgmma.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <new>
 
 #include <fmt/format.h>
 
@@ -36,48 +33,7 @@ std::string WgmmaStep::refusal(const WgmmaShape& shape) const {
 namespace {
 
 constexpr int warps = 4;
-constexpr int spread_row = 64;  // floats of A for one k of a warp: 16 rows, each four times
 
-// Copies 16 bytes out of shared memory, or notes where that would read outside.
-class SharedReader {
- public:
-  explicit SharedReader(std::span<const std::byte> shared) : shared_(shared) {}
-  void read(std::uint8_t* to, std::uint32_t address, char operand) {
-    if (address > shared_.size() || shared_.size() - address < 16) {
-      if (!problem_) problem_ = OutOfWindow{operand, address};
-      return;
-    }
-    std::memcpy(to, shared_.data() + address, 16);
-  }
-  const std::optional<OutOfWindow>& problem() const { return problem_; }
-
- private:
-  std::span<const std::byte> shared_;
-  std::optional<OutOfWindow> problem_;
-};
-
-// Panels of some steps in a row. Kept by each thread, since every product needs them.
-struct Panels {
-  static constexpr int most_k = 128;
-  struct Free {
-    void operator()(float* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
-  };
-  using Memory = std::unique_ptr<float[], Free>;
-  static Memory allocate(std::size_t floats) {
-    return Memory(static_cast<float*>(::operator new[](floats * sizeof(float), std::align_val_t{64})));
-  }
-  Memory a = allocate(std::size_t{warps} * most_k * spread_row);  // [warp][k][64]
-  Memory b = allocate(std::size_t{256} * most_k);                 // [group of columns][k][8]
-  Memory sums = allocate(std::size_t{128} * 32);                  // a warp's accumulators where they are not f32
-};
-
-// Eight rows of one operand.
-void read_group(RawGroup& group, const MatrixDescriptor& matrix, std::uint32_t eight, SharedReader& reader,
-                char operand) {
-  for (std::uint32_t row = 0; row < 8; ++row)
-    for (std::uint32_t chunk = 0; chunk < 2; ++chunk)
-      reader.read(group.bytes[row] + 16 * chunk, matrix.k_major(eight * 8 + row, chunk), operand);
-}
 void read_group(RawTransposed& group, const MatrixDescriptor& matrix, std::uint32_t eight, SharedReader& reader,
                 char operand) {
   for (std::uint32_t k = 0; k < 16; ++k) reader.read(group.bytes[k], matrix.mn_major(eight, k), operand);
@@ -97,7 +53,7 @@ void gather(const WgmmaShape& shape, const WgmmaStep& step, SharedReader& reader
       widen_rows(shape.a, across, negate, to, spread_row);
       continue;
     } else {
-      read_group(group, step.a, static_cast<std::uint32_t>(eight), reader, 'A');
+      read_rows(group, step.a, static_cast<std::uint32_t>(eight), reader, 'A');
     }
     widen_rows(shape.a, group, shape.k(), negate, to, spread_row);
   }
@@ -107,7 +63,7 @@ void gather(const WgmmaShape& shape, const WgmmaStep& step, SharedReader& reader
       read_group(across, step.b, static_cast<std::uint32_t>(eight), reader, 'B');
       widen_columns(shape.b, across, to);
     } else {
-      read_group(group, step.b, static_cast<std::uint32_t>(eight), reader, 'B');
+      read_rows(group, step.b, static_cast<std::uint32_t>(eight), reader, 'B');
       widen_columns(shape.b, group, shape.k(), to);
     }
   }
@@ -117,7 +73,7 @@ void gather(const WgmmaShape& shape, const WgmmaStep& step, SharedReader& reader
 
 std::optional<OutOfWindow> wgmma(const WgmmaShape& shape, std::span<const WgmmaStep> steps,
                                  std::span<const std::byte> shared, const WgmmaRegisters& registers) {
-  thread_local Panels panels;
+  thread_local Panels panels(warps);
   // A sum in f32 goes on through several steps; others are rounded or saturated after each.
   const std::size_t most = shape.sum == Sum::f32 ? static_cast<std::size_t>(Panels::most_k / shape.k()) : 1;
   const int groups = shape.n / 8;

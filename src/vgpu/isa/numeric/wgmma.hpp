@@ -16,6 +16,7 @@
 
 #include "vgpu/isa/numeric/descriptor.hpp"
 #include "vgpu/isa/numeric/fragment.hpp"
+#include "vgpu/isa/numeric/operands.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -43,12 +44,6 @@ struct WgmmaStep {
 
   bool a_in_registers() const { return a_rows[0][0] != nullptr; }
   std::string refusal(const WgmmaShape& shape) const;
-};
-
-// A read outside the block's shared memory.
-struct OutOfWindow {
-  char operand = 'A';
-  std::uint32_t address = 0;
 };
 
 // The accumulators: register r of a warp is the row rows[r] of its file.

@@ -1,0 +1,63 @@
+// The descriptors of tcgen05: of an instruction (types, sizes, orders) and of a matrix in shared memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "vgpu/isa/numeric/descriptor.hpp"
+#include "vgpu/isa/numeric/fragment.hpp"
+
+namespace wm::vgpu::numeric {
+
+enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8 };
+
+// What surrounds an instruction descriptor and decides what it may say.
+struct TensorForm {
+  TensorKind kind = TensorKind::f16;
+  int blocks = 1;  // .cta_group
+  bool a_in_tensor_memory = false;
+};
+
+struct InstructionDescriptor {
+  std::uint32_t bits = 0;
+
+  std::uint32_t field(int from, int width) const { return bits >> from & ((1u << width) - 1); }
+  int m() const { return static_cast<int>(field(24, 5)) * 16; }
+  int n() const { return static_cast<int>(field(17, 6)) * 8; }
+  bool negate_a() const { return field(13, 1) != 0; }
+  bool negate_b() const { return field(14, 1) != 0; }
+  bool a_mn_major() const { return field(15, 1) != 0; }
+  bool b_mn_major() const { return field(16, 1) != 0; }
+  bool saturate() const { return field(3, 1) != 0; }
+  Element a(TensorKind kind) const { return element(kind, field(7, 3)); }
+  Element b(TensorKind kind) const { return element(kind, field(10, 3)); }
+  Sum sum() const { return static_cast<Sum>(field(4, 2)); }
+
+  // Why there is no such product, or none here; empty where there is. The other functions are for what passed it.
+  std::string refusal(const TensorForm& form) const;
+
+ private:
+  static Element element(TensorKind kind, std::uint32_t code);
+};
+
+// K-major or MN-major, in 16-byte chunks; the rules are those of wgmma's descriptor and one pattern more.
+struct TensorDescriptor {
+  MatrixDescriptor matrix;
+  bool wide_atoms = false;  // 128 bytes in atoms of 32: MN-major tf32 alone
+
+  static TensorDescriptor decode(std::uint64_t bits);
+  // Why no matrix of `element`s lies like this; empty where it may.
+  static std::string refusal(std::uint64_t bits, Element element, bool mn_major);
+
+  // 16 bytes of `row`, chunk 0 or 1 of the 32 that a step takes along k.
+  std::uint32_t k_major(std::uint32_t row, std::uint32_t chunk) const { return matrix.k_major(row, chunk); }
+  // Chunk `chunk` along rows (a chunk holds 16 bytes of neighbouring rows) at one k.
+  std::uint32_t mn_major(std::uint32_t chunk, std::uint32_t k) const {
+    if (!wide_atoms) return matrix.mn_major(chunk, k);
+    const std::uint32_t linear =
+        matrix.address + chunk / 8 * matrix.leading_bytes + k / 4 * matrix.stride_bytes + k % 4 * 128 + chunk % 8 * 16;
+    return linear ^ (linear >> 7 & 3) << 5;
+  }
+};
+
+}  // namespace wm::vgpu::numeric

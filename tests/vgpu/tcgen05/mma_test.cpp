@@ -1,0 +1,302 @@
+// tcgen05.mma against the sheet's formulas: every kind, type, order, swizzle and place of D and A, one block and two.
+#include <random>
+
+#include "vgpu/tcgen05/kernels.hpp"
+#include "vgpu/tcgen05/sheet.hpp"
+
+namespace wm::vgpu::testing {
+namespace {
+
+using sheet::Layout;
+using sheet::Type;
+using std::uint32_t;
+using std::uint8_t;
+
+constexpr uint32_t image_bytes = 96 * 1024, b_begin = 32 * 1024, a_cells = 256;
+
+struct Product {
+  const char* kind = "f16";
+  Type a = Type::bf16, b = Type::bf16;
+  int sum = 1;  // as in the descriptor: f16, f32, s32
+  int blocks = 1, m = 128, n = 64;
+  bool a_mn = false, b_mn = false;
+  int a_swizzle = 2, b_swizzle = 2;
+  bool a_in_tensor_memory = false;
+  int d_lane = 0, d_column = 0;
+  std::string options = "";  // after the predicate
+  std::string mask = "";     // before it
+  bool twice = false;        // and once more on top of the first sum
+  int negate = 0;            // bits 13 and 14
+
+  uint32_t k() const { return 32 / static_cast<uint32_t>(sheet::bytes_of(a)); }
+  static uint32_t code(Type type) {
+    switch (type) {
+      case Type::bf16:
+      case Type::e5m2:
+      case Type::s8: return 1;
+      case Type::tf32: return 2;
+      default: return 0;
+    }
+  }
+  uint32_t descriptor() const {
+    return static_cast<uint32_t>(sum) << 4 | code(a) << 7 | code(b) << 10 | static_cast<uint32_t>(negate) << 13 |
+           uint32_t{a_mn} << 15 | uint32_t{b_mn} << 16 | static_cast<uint32_t>(n / 8) << 17 |
+           static_cast<uint32_t>(m / 16) << 24;
+  }
+  static Layout layout(Type type, bool mn_major, int swizzle) {
+    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(type)), k = 32 / es;
+    const uint32_t w = swizzle == 6 ? 32 : swizzle == 4 ? 64 : 128;
+    Layout l{mn_major, swizzle};
+    if (!mn_major) {
+      l.sbo = swizzle == 0 ? 256 : 8 * w;
+      l.lbo = swizzle == 0 ? 128 : 0;
+    } else if (swizzle == 0) {
+      l.lbo = 128;
+      l.sbo = 128 * (k / 8);
+    } else if (swizzle == 1) {
+      l.sbo = 512;
+      l.lbo = 512 * (k / 4);
+    } else {
+      l.sbo = 8 * w;
+      l.lbo = 8 * w * (k / 8);
+    }
+    return l;
+  }
+  Layout layout_a() const { return layout(a, a_mn, a_swizzle); }
+  Layout layout_b() const { return layout(b, b_mn, b_swizzle); }
+
+  std::string name() const {
+    return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{}", kind, static_cast<int>(a),
+                       static_cast<int>(b), sum, blocks, m, n, a_mn ? "mn" : "k", a_swizzle, b_mn ? "mn" : "k",
+                       b_swizzle, a_in_tensor_memory ? "from tensor memory" : "", options, mask);
+  }
+};
+
+// Numbers of one type, small enough that nothing overflows.
+void fill(std::vector<uint8_t>& image, uint32_t from, uint32_t bytes, Type type, std::mt19937& dice) {
+  for (uint32_t at = from; at < from + bytes; at += static_cast<uint32_t>(sheet::bytes_of(type))) {
+    const uint32_t r = dice();
+    switch (type) {
+      case Type::f16: {
+        const auto bits = static_cast<std::uint16_t>((r & 0x83ff) | (10 + r / 0x10000 % 8) << 10);
+        std::memcpy(&image[at], &bits, 2);
+        break;
+      }
+      case Type::bf16: {
+        const auto bits = static_cast<std::uint16_t>((r & 0x807f) | (122 + r / 0x10000 % 8) << 7);
+        std::memcpy(&image[at], &bits, 2);
+        break;
+      }
+      case Type::tf32: {
+        const uint32_t bits = (r & 0x807fffff) | (122 + dice() % 8) << 23;
+        std::memcpy(&image[at], &bits, 4);
+        break;
+      }
+      case Type::e4m3: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
+      case Type::e5m2: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
+      default: image[at] = static_cast<uint8_t>(r);
+    }
+  }
+}
+
+double number(uint32_t bits, int sum) {
+  if (sum == 0) {
+    uint8_t half[2];
+    std::memcpy(half, &bits, 2);
+    return sheet::value(Type::f16, half);
+  }
+  if (sum == 2) return static_cast<std::int32_t>(bits);
+  float f;
+  std::memcpy(&f, &bits, 4);
+  return static_cast<double>(f);
+}
+
+std::string kernel_of(const Product& p) {
+  std::string body;
+  if (p.a_in_tensor_memory) {  // eight columns of A, from the image's first bytes: 32 bytes a thread
+    body += "  mad.lo.u32 %r20, %thread, 32, %image;\n";
+    for (int i = 0; i < 8; ++i) body += fmt::format("  ld.shared.u32 %r{}, [%r20+{}];\n", 24 + i, 4 * i);
+    body += fmt::format(
+        "  add.u32 %r21, %base, {};\n  tcgen05.st.sync.aligned.32x32b.x8.b32 [%r21], {};\n"
+        "  tcgen05.wait::st.sync.aligned;\n  tcgen05.fence::before_thread_sync;\n"
+        "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n  tcgen05.fence::after_thread_sync;\n",
+        a_cells, registers(24, 8));
+  }
+  body += fmt::format("  add.u32 %r22, %base, {};\n  add.u32 %r23, %base, {};\n", p.d_lane << 16 | p.d_column,
+                      (p.blocks == 1 && p.m == 64 ? p.d_lane << 16 : 0) + a_cells);
+  body += "  shr.u32 %r24, %image, 4;\n  cvt.u64.u32 %rd2, %r24;\n";
+  body += fmt::format("  add.u64 %rd3, %rd2, {};\n  add.u64 %rd4, %rd2, {};\n", p.layout_a().descriptor(),
+                      p.layout_b().descriptor() + (b_begin >> 4));
+  const std::string a = p.a_in_tensor_memory ? "[%r23]" : "%rd3";
+  body += "  setp.eq.u32 %p4, %rank, 0;\n  and.pred %p4, %p4, %first;\n  @!%p4 bra issued;\n";
+  for (const int accumulate : p.twice ? std::vector<int>{0, 1} : std::vector<int>{0})
+    body +=
+        fmt::format("  setp.ne.u32 %p5, {}, 0;\n  tcgen05.mma.cta_group::{}.kind::{} [%r22], {}, %rd4, {}{}, %p5{};\n",
+                    accumulate, p.blocks, p.kind, a, p.descriptor(), p.mask, accumulate ? p.options : "");
+  if (p.blocks == 2)
+    body +=
+        "  mov.b16 %h1, 3;\n"
+        "  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], %h1;\n";
+  else
+    body += "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n";
+  body += "issued:\n";
+  body += wait_for_commit;
+  return replaced(tensor_kernel(body, p.blocks, image_bytes), ".reg .b64 %rd<40>;",
+                  ".reg .b64 %rd<40>;\n  .reg .b16 %h<4>;");
+}
+
+// Runs it and compares every cell of D; the others must be as they were.
+void check(const Product& p, Mode mode = Mode::friendly, std::uint64_t seed = 0) {
+  SCOPED_TRACE(p.name());
+  std::mt19937 dice(static_cast<uint32_t>(p.descriptor()) + static_cast<uint32_t>(p.a_swizzle * 8 + p.b_swizzle));
+  std::vector<uint8_t> image(static_cast<std::size_t>(p.blocks) * image_bytes);
+  for (uint32_t block = 0; block < static_cast<uint32_t>(p.blocks); ++block) {
+    fill(image, block * image_bytes, b_begin, p.a, dice);
+    fill(image, block * image_bytes + b_begin, image_bytes - b_begin, p.b, dice);
+  }
+  Gpu gpu("sm_100a", 2);
+  gpu.options.mode = mode;
+  gpu.options.seed = seed;
+  gpu.options.deterministic = true;
+  gpu.load(kernel_of(p));
+  const auto in = gpu.upload(image);
+  const std::size_t cells = static_cast<std::size_t>(p.blocks) * 128 * 512;
+  const auto out = gpu.upload(std::vector<uint32_t>(cells));
+  const uint32_t blocks = static_cast<uint32_t>(p.blocks);
+  gpu.run("test", {{blocks}, {128}, {blocks}, image_bytes}, parameters(out, in));
+  const auto got = gpu.download<uint32_t>(out, cells);
+
+  const uint32_t es_a = static_cast<uint32_t>(sheet::bytes_of(p.a)), es_b = static_cast<uint32_t>(sheet::bytes_of(p.b));
+  const uint32_t rows = static_cast<uint32_t>(p.m / p.blocks), n = static_cast<uint32_t>(p.n);
+  const double sign = p.negate == 1 || p.negate == 2 ? -1 : 1;
+  std::vector<bool> is_d(cells);
+  for (uint32_t block = 0; block < blocks; ++block)
+    for (uint32_t i = 0; i < rows; ++i)
+      for (uint32_t j = 0; j < n; ++j) {
+        double sum = 0, size = 0;
+        const uint32_t owner = j / (n / blocks), column = j % (n / blocks);
+        for (uint32_t k = 0; k < p.k(); ++k) {
+          uint32_t a_at = block * image_bytes + p.layout_a().byte(i, k, es_a);
+          if (p.a_in_tensor_memory) {
+            const uint32_t lane = sheet::cell_of_d(p.blocks, p.m, p.n, i, 0).lane +
+                                  (p.blocks == 1 && p.m == 64 ? static_cast<uint32_t>(p.d_lane) : 0);
+            a_at = block * image_bytes + lane * 32 + k * es_a;
+          }
+          const uint32_t b_at = owner * image_bytes + b_begin + p.layout_b().byte(column, k, es_b);
+          const double term = sheet::value(p.a, &image[a_at]) * sheet::value(p.b, &image[b_at]);
+          sum += term;
+          size += std::abs(term);
+        }
+        sum *= sign;
+        const auto place = sheet::cell_of_d(p.blocks, p.m, p.n, i, j);
+        const std::size_t cell = (block * 128 + place.lane + static_cast<uint32_t>(p.d_lane)) * 512 + place.column +
+                                 static_cast<uint32_t>(p.d_column);
+        is_d[cell] = true;
+        double want = sum;
+        if (p.twice) want = sum + sum * (p.options.empty() ? 1 : std::ldexp(1.0, -std::stoi(p.options.substr(2))));
+        if (!p.mask.empty() && place.lane % 2 == 1) {
+          ASSERT_EQ(got[cell], fresh) << "row " << i << " column " << j;
+          continue;
+        }
+        const double bound = p.sum == 2 ? 0 : p.sum == 0 ? size * 0x1p-9 + 0x1p-20 : size * 2e-6;
+        ASSERT_NEAR(number(got[cell], p.sum), want, bound) << "block " << block << " row " << i << " column " << j;
+      }
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const bool is_a = p.a_in_tensor_memory && cell % 512 >= a_cells && cell % 512 < a_cells + 8;
+    if (is_d[cell] || is_a) continue;
+    ASSERT_EQ(got[cell], fresh) << "cell " << cell;
+  }
+}
+
+TEST(TensorMultiply, ReadsEveryKMajorSwizzleOfEveryKind) {
+  for (const int swizzle : {0, 2, 4, 6}) {
+    check({.a_swizzle = swizzle, .b_swizzle = swizzle});
+    check({.a = Type::f16, .b = Type::f16, .a_swizzle = swizzle, .b_swizzle = 2});
+    check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .a_swizzle = swizzle, .b_swizzle = 6});
+    check({.kind = "f8f6f4", .a = Type::e4m3, .b = Type::e5m2, .a_swizzle = swizzle, .b_swizzle = 4});
+    check({.kind = "i8", .a = Type::s8, .b = Type::u8, .sum = 2, .a_swizzle = swizzle, .b_swizzle = 0});
+  }
+}
+
+TEST(TensorMultiply, ReadsEveryMnMajorSwizzleOfEveryKind) {
+  for (const int swizzle : {0, 2, 4, 6}) {
+    check({.a_mn = true, .b_mn = true, .a_swizzle = swizzle, .b_swizzle = swizzle});
+    check({.kind = "f8f6f4",
+           .a = Type::e5m2,
+           .b = Type::e4m3,
+           .a_mn = true,
+           .b_mn = true,
+           .a_swizzle = swizzle,
+           .b_swizzle = 2});
+    check({.kind = "i8",
+           .a = Type::u8,
+           .b = Type::s8,
+           .sum = 2,
+           .a_mn = true,
+           .b_mn = true,
+           .a_swizzle = 4,
+           .b_swizzle = swizzle});
+  }
+  check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .a_mn = true, .b_mn = true, .a_swizzle = 1, .b_swizzle = 1});
+  check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .b_mn = true, .a_swizzle = 2, .b_swizzle = 1});
+}
+
+TEST(TensorMultiply, WritesDWhereTheSheetSays) {
+  for (const int n : {8, 24, 256}) {
+    check({.m = 128, .n = n});
+    check({.m = 64, .n = n});
+    check({.m = 64, .n = n, .d_lane = 16});
+  }
+  check({.n = 40, .d_column = 100});  // not at a tile's first column
+  for (const int n : {16, 48, 256}) {
+    check({.blocks = 2, .m = 256, .n = n});
+    check({.blocks = 2, .m = 128, .n = n});
+  }
+}
+
+TEST(TensorMultiply, TakesAFromTensorMemory) {
+  for (const int m : {64, 128}) {
+    check({.m = m, .n = 32, .a_in_tensor_memory = true});
+    check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .m = m, .n = 32, .a_in_tensor_memory = true});
+    check({.kind = "f8f6f4", .a = Type::e4m3, .b = Type::e4m3, .m = m, .n = 32, .a_in_tensor_memory = true});
+    check({.kind = "i8", .a = Type::s8, .b = Type::s8, .sum = 2, .m = m, .n = 32, .a_in_tensor_memory = true});
+  }
+  check({.m = 64, .n = 32, .a_in_tensor_memory = true, .d_lane = 16});
+  check({.blocks = 2, .m = 256, .n = 64, .a_in_tensor_memory = true});
+  check({.blocks = 2, .m = 128, .n = 64, .a_in_tensor_memory = true});
+}
+
+TEST(TensorMultiply, TwoBlocksShareEveryKind) {
+  check({.a = Type::f16, .b = Type::f16, .sum = 0, .blocks = 2, .m = 256, .n = 64});
+  check(
+      {.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .blocks = 2, .m = 256, .n = 64, .b_mn = true, .b_swizzle = 1});
+  check({.kind = "f8f6f4", .a = Type::e4m3, .b = Type::e4m3, .blocks = 2, .m = 128, .n = 64});
+  check({.kind = "i8", .a = Type::s8, .b = Type::s8, .sum = 2, .blocks = 2, .m = 256, .n = 64});
+}
+
+TEST(TensorMultiply, SumsInF16InTheLowHalfOfACell) {
+  check({.a = Type::f16, .b = Type::f16, .sum = 0});
+  check({.kind = "f8f6f4", .a = Type::e4m3, .b = Type::e4m3, .sum = 0});
+  check({.a = Type::f16, .b = Type::f16, .sum = 0, .twice = true});
+}
+
+TEST(TensorMultiply, AddsToDNegatesScalesAndLeavesLanesAlone) {
+  check({.twice = true});
+  check({.kind = "i8", .a = Type::s8, .b = Type::s8, .sum = 2, .twice = true});
+  check({.options = ", 3", .twice = true});
+  check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .options = ", 15", .twice = true});
+  for (const int negate : {1, 2, 3}) check({.negate = negate});
+  check({.mask = ", {0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa}"});
+}
+
+TEST(TensorMultiply, IsTheSameUnderEverySchedule) {
+  for (const Mode mode : {Mode::random, Mode::adversarial})
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      check({.twice = true}, mode, seed);
+      check({.blocks = 2, .m = 256, .twice = true}, mode, seed);
+      check({.n = 32, .a_in_tensor_memory = true}, mode, seed);
+    }
+}
+
+}  // namespace
+}  // namespace wm::vgpu::testing
