@@ -8,6 +8,7 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 TARGET ?= ptx
+WHEELS ?= $(BUILD)/wheels
 
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 SETUP := scripts/setup
@@ -26,7 +27,7 @@ ifneq ($(filter test test-long fuzz,$(MAKECMDGOALS)),)
 SETUP += --fuzz
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-long test-gpu bench bench-vgpu fuzz format install
+.PHONY: help setup configure configure-bench build demo test test-long test-gpu bench bench-vgpu fuzz format install wheel
 .NOTPARALLEL:
 
 help:
@@ -39,6 +40,7 @@ help:
 	@echo 'make fuzz        build a fuzz target (TARGET=$(TARGET)), run it until it finds something'
 	@echo 'make format      format the sources'
 	@echo 'make install     install into PREFIX ($(PREFIX))'
+	@echo 'make wheel       pack the Python package into WHEELS ($(WHEELS)); pip install . does the same'
 
 setup:
 	@$(SETUP) $(BUILD)
@@ -89,3 +91,7 @@ format: setup
 install: configure
 	@$(COMPILE) --target warpmill_program
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+wheel: configure
+	@$(COMPILE) --target warpmill_shared warpmill_fast warpmill_program
+	@python3 python/pack_wheel.py $(BUILD) $(WHEELS)

@@ -1,0 +1,118 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Optional, Tuple, Union
+
+from . import _fast, _library, _matmul
+from ._arrays import Operand, Result, is_torch, native_stream, operand, together
+from ._devices import Stream
+from ._library import check, lib
+
+Window = Union[None, int, Tuple[Optional[int], Optional[int]]]
+
+
+def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = None, softcap: Optional[float] = None,
+              scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
+              return_lse: bool = False, *, out: Any = None, align: str = "beginnings", max_seqlen_q: int = 0,
+              max_seqlen_k: int = 0, plan: Optional[str] = None, stream: Any = None, device: Any = None) -> Any:
+    """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16 or f16.
+
+    Heads of k and v serve heads / kv heads of q in a row. Head dims are 64, 128, 192 and 256. Any strides in multiples
+    of 16 bytes: [batch, positions, heads, dim] is a view like any other (transpose(1, 2)).
+
+    causal: query i sees keys up to i. window: how many keys to the left and to the right of its own a query sees, one
+    number for both or a pair with None for all. align: which key is a query's own where lengths differ, counted from the
+    "beginnings" (as in torch) or from the "ends" (as in flash_attn). softcap: scores become softcap * tanh(score /
+    softcap). scale: of the scores, 1 / sqrt(dim) where there is none. return_lse: also the logarithm of each row's sum of
+    exponentials, float32[batch, heads, queries].
+
+    cu_seqlens_q, cu_seqlens_k: int32 offsets of sequences that lie one behind the other; q, k and v have no batch
+    dimension then. max_seqlen_q, max_seqlen_k: the longest, where they are known; they help to choose a plan.
+
+    >>> q = np.ones((1, 2, 5, 64), np.float16)
+    >>> v = np.arange(5, dtype=np.float16).reshape(1, 1, 5, 1).repeat(64, axis=3)
+    >>> wm.attention(q, q[:, :1], v, causal=True)[0, 1, :, 0]
+    array([0. , 0.5, 1. , 1.5, 2. ], dtype=float16)
+    """
+    if _matmul.torch_is_compiling():
+        from .torch import attention_operator
+        return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out,
+                                  align, max_seqlen_q, max_seqlen_k)
+    if (window is None and softcap is None and scale is None and cu_seqlens_q is None and not return_lse
+            and out is None and plan is None and stream is None and align == "beginnings"):
+        result = _fast.attention(q, k, v, causal)
+        if result is not NotImplemented:
+            return result
+    if is_torch(q):
+        from .torch import attention_operator, needs_operator
+        if needs_operator(q, k, v, None):
+            return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse,
+                                      out, align, max_seqlen_q, max_seqlen_k)
+    return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
+                  max_seqlen_q, max_seqlen_k, plan, stream, device)
+
+
+def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
+    """How many keys a query sees to its left and to its right; None: all."""
+    left, right = window if isinstance(window, (tuple, list)) else (window, window)
+    left, right = (None if side is not None and side < 0 else side for side in (left, right))
+    return left, 0 if causal else right
+
+
+def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Optional[float], scale: Optional[float],
+           cu_seqlens_q: Any, cu_seqlens_k: Any, return_lse: bool, out: Any, align: str, max_seqlen_q: int,
+           max_seqlen_k: int, plan: Optional[str], stream: Any, on: Any) -> Any:
+    """attention() of arrays of any kind."""
+    if align not in ("beginnings", "ends"):
+        raise ValueError(f"align is {align!r}; it is 'beginnings' or 'ends'")
+    if (cu_seqlens_q is None) != (cu_seqlens_k is None):
+        raise ValueError("cu_seqlens_q and cu_seqlens_k go together, and one of them is missing")
+    names = ["q", "k", "v"]
+    operands = [operand(array, name, on) for array, name in zip((q, k, v), names)]
+    rank = 3 if cu_seqlens_q is not None else 4
+    for each, name in zip(operands, names):
+        if len(each.shape) != rank:
+            raise ValueError(f"{name} has {len(each.shape)} dimensions; "
+                             + ("with cu_seqlens they are heads x positions x dim" if rank == 3
+                                else "they are batch x heads x length x dim"))
+    target = operands[0].device
+    offsets = [operand(array, name, target if on is None else on)
+               for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k")) if array is not None]
+    together(operands + offsets, names + ["cu_seqlens_q", "cu_seqlens_k"][:len(offsets)])
+    shape = operands[0].shape[:-1] + operands[2].shape[-1:]
+    result = Result(out, q, shape, operands[0].dtype, target)
+    lse = Result(None, q, shape[:-1], "float32", target) if return_lse else None
+    request = Request(operands, result.operand, lse.operand if lse else None, offsets)
+    request.mask(*sides(causal, window), align)
+    if scale is not None:
+        request.struct.scale = ctypes.pointer(ctypes.c_float(scale))
+    request.struct.softcap = softcap or 0.0
+    request.struct.longest_queries, request.struct.longest_keys = max_seqlen_q, max_seqlen_k
+    if plan is not None:
+        request.struct.plan = plan.encode()
+    with Stream(target, native_stream(stream, operands)) as own:
+        if 0 not in shape:
+            check(lib.wm_attention(own.handle, ctypes.byref(request.struct), None))
+        return (result.done(own), lse.done(own)) if lse else result.done(own)
+
+
+class Request:
+    """A request for C, with what it points to."""
+
+    def __init__(self, operands: Any, out: Operand, lse: Optional[Operand] = None, offsets: Any = ()) -> None:
+        self.kept = [*operands, out, lse, *offsets]
+        self.struct = _library.AttentionRequest()
+        self.struct.q, self.struct.k, self.struct.v = (each.view() for each in operands)
+        self.struct.out = out.view()
+        if lse is not None:
+            self.struct.lse = lse.view()
+        if offsets:
+            self.struct.query_offsets, self.struct.key_offsets = (each.view() for each in offsets)
+
+    def mask(self, left: Optional[int], right: Optional[int], align: str) -> None:
+        for name, side in (("left", left), ("right", right)):
+            if side is not None:
+                setattr(self.struct, name, ctypes.pointer(ctypes.c_int64(side)))
+        self.struct.from_beginnings = align == "beginnings"

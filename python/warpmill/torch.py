@@ -1,0 +1,308 @@
+"""torch: operators that torch.compile and torch.export keep whole, autocast, gradients of products, and drop-ins for
+scaled_dot_product_attention, flash_attn_func and flash_attn_varlen_func.
+
+    import warpmill.torch
+    warpmill.torch.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+The operators are torch.ops.warpmill.matmul and torch.ops.warpmill.attention; matmul() and attention() of the package take
+them by themselves where torch traces, where gradients are wanted and under autocast.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Optional, Set, Tuple
+
+import torch
+from torch import Tensor
+
+from . import _attention, _fast, _matmul
+from ._attention import sides
+
+_PLAIN = (Tensor, torch.nn.Parameter)
+_ACTIVATIONS = {
+    "relu": torch.nn.functional.relu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "gelu_erf": torch.nn.functional.gelu,
+    "silu": torch.nn.functional.silu,
+}
+
+
+def _current_stream(index: int) -> int:
+    return torch.cuda.current_stream(index).cuda_stream
+
+
+_fast.use_torch(Tensor, torch.nn.Parameter, torch.is_grad_enabled, torch.is_autocast_enabled,
+                getattr(torch._C, "_cuda_getCurrentRawStream", _current_stream), torch.empty_like, torch.bfloat16,
+                torch.float16, torch.float32, "cuda:")
+_matmul.torch_is_compiling = torch.compiler.is_compiling
+
+
+def _wants_gradients(*tensors: Optional[Tensor]) -> bool:
+    return torch.is_grad_enabled() and any(isinstance(each, Tensor) and each.requires_grad for each in tensors)
+
+
+def needs_operator(*tensors: Optional[Tensor]) -> bool:
+    """Whether torch must see what happens: it traces, wants gradients, or casts."""
+    return (torch.is_autocast_enabled() or _wants_gradients(*tensors)
+            or any(isinstance(each, Tensor) and type(each) not in _PLAIN for each in tensors))
+
+
+def _cast(tensor: Tensor) -> Tensor:
+    """As autocast has it."""
+    if torch.is_autocast_enabled() and tensor.dtype in (torch.float32, torch.bfloat16, torch.float16):
+        return tensor.to(torch.get_autocast_dtype("cuda"))
+    return tensor
+
+
+# -- products ------------------------------------------------------------------------------------------------------
+
+torch.library.define(
+    "warpmill::matmul",
+    "(Tensor a, Tensor b, Tensor? bias=None, str? activation=None, ScalarType? out_dtype=None, Tensor? scale_a=None, "
+    "Tensor? scale_b=None, Tensor? c=None, float alpha=1.0, float beta=1.0, Tensor? scale_out=None, bool promote=False) "
+    "-> Tensor")
+
+
+@torch.library.impl("warpmill::matmul", "CUDA")
+def _matmul_on_cuda(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Optional[str] = None,
+                    out_dtype: Optional[torch.dtype] = None, scale_a: Optional[Tensor] = None,
+                    scale_b: Optional[Tensor] = None, c: Optional[Tensor] = None, alpha: float = 1.0, beta: float = 1.0,
+                    scale_out: Optional[Tensor] = None, promote: bool = False) -> Tensor:
+    if out_dtype is None and scale_a is None and scale_b is None and c is None and scale_out is None and alpha == 1.0:
+        rows = a.flatten(0, -2) if a.dim() > 2 and b.dim() == 2 else a
+        result = _fast.matmul(rows, b, bias, activation)
+        if result is not NotImplemented:
+            return result.view(*a.shape[:-1], b.shape[-1])
+    return _matmul.multiply(a, b, bias, activation, None, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
+                            promote, None, None, None)
+
+
+@torch.library.register_fake("warpmill::matmul")
+def _matmul_shape(a: Tensor, b: Tensor, bias: Any = None, activation: Any = None, out_dtype: Any = None,
+                  scale_a: Any = None, scale_b: Any = None, c: Any = None, alpha: float = 1.0, beta: float = 1.0,
+                  scale_out: Any = None, promote: bool = False) -> Tensor:
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"the shapes do not fit: a is {tuple(a.shape)} and b is {tuple(b.shape)}; a's columns are as "
+                         "many as b's rows")
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    usual = {torch.float8_e4m3fn: torch.bfloat16, torch.float8_e5m2: torch.bfloat16, torch.int8: torch.int32}
+    return a.new_empty((*batch, a.shape[-2], b.shape[-1]), dtype=out_dtype or usual.get(a.dtype, a.dtype))
+
+
+def _remember_product(ctx: Any, inputs: Tuple[Any, ...], output: Tensor) -> None:
+    a, b, bias = inputs[:3]
+    ctx.save_for_backward(a, b)
+    ctx.bias_like = None if bias is None else (bias.shape, bias.dtype)
+
+
+def _product_backward(context: Any, gradient: Tensor) -> Tuple[Optional[Tensor], ...]:
+    a, b = context.saved_tensors
+    gradient = gradient.to(a.dtype)
+    of_a = of_b = of_bias = None
+    if context.needs_input_grad[0]:
+        of_a = torch.ops.warpmill.matmul(gradient, b.transpose(-2, -1)).sum_to_size(a.shape)
+    if context.needs_input_grad[1]:
+        rows, columns = a, gradient
+        if b.dim() == 2 and a.dim() > 2:
+            rows, columns = a.reshape(-1, a.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
+        of_b = torch.ops.warpmill.matmul(rows.transpose(-2, -1), columns).sum_to_size(b.shape)
+    if context.bias_like is not None and context.needs_input_grad[2]:
+        shape, dtype = context.bias_like
+        of_bias = gradient.sum(dim=tuple(range(gradient.dim() - 1)), dtype=torch.float32).to(dtype).reshape(shape)
+    return (of_a, of_b, of_bias) + (None,) * 9
+
+
+torch.library.register_autograd("warpmill::matmul", _product_backward, setup_context=_remember_product)
+
+
+def matmul_operator(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: Optional[str], out: Optional[Tensor],
+                    out_dtype: Optional[torch.dtype], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
+                    c: Optional[Tensor], alpha: float, beta: float, scale_out: Optional[Tensor], promote: bool,
+                    plan: Optional[str]) -> Tensor:
+    """matmul() by way of torch's dispatcher."""
+    if plan is not None:
+        raise NotImplementedError("a plan by hand is for plain calls, not where torch traces, casts or wants gradients")
+    if out is not None and out_dtype is None:
+        out_dtype = out.dtype
+    after = None
+    if _wants_gradients(a, b, bias, c, scale_a, scale_b, scale_out):
+        if scale_a is not None or scale_b is not None or c is not None or scale_out is not None or alpha != 1.0:
+            raise NotImplementedError("a product with scales, alpha or c has no gradients; put them around a plain one")
+        if activation is not None:  # by torch, which knows its gradient
+            if activation not in _ACTIVATIONS:
+                raise NotImplementedError(f"the activation {activation!r} has no gradient; there are "
+                                          f"{', '.join(_ACTIVATIONS)}")
+            after, activation = _ACTIVATIONS[activation], None
+    a, b = _cast(a), _cast(b)
+    row, column = a.dim() == 1, b.dim() == 1
+    result = torch.ops.warpmill.matmul(a[None] if row else a, b[:, None] if column else b, bias, activation, out_dtype,
+                                       scale_a, scale_b, c, alpha, beta, scale_out, promote)
+    result = result.squeeze(-2) if row else result
+    result = result.squeeze(-1) if column else result
+    result = result if after is None else after(result)
+    return result if out is None else out.copy_(result)
+
+
+# -- attention -----------------------------------------------------------------------------------------------------
+
+torch.library.define(
+    "warpmill::attention",
+    "(Tensor q, Tensor k, Tensor v, bool causal=False, int? left=None, int? right=None, float softcap=0.0, "
+    "float? scale=None, Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, bool lse=False, bool ends=False, "
+    "int max_seqlen_q=0, int max_seqlen_k=0) -> (Tensor, Tensor)")
+
+
+def _place_of_result(q: Tensor, v: Tensor) -> Tensor:
+    return torch.empty_like(q) if q.shape[-1] == v.shape[-1] else q.new_empty((*q.shape[:-1], v.shape[-1]))
+
+
+@torch.library.impl("warpmill::attention", "CUDA")
+def _attention_on_cuda(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, left: Optional[int] = None,
+                       right: Optional[int] = None, softcap: float = 0.0, scale: Optional[float] = None,
+                       cu_seqlens_q: Optional[Tensor] = None, cu_seqlens_k: Optional[Tensor] = None, lse: bool = False,
+                       ends: bool = False, max_seqlen_q: int = 0, max_seqlen_k: int = 0) -> Tuple[Tensor, Tensor]:
+    none = q.new_empty((0,), dtype=torch.float32)
+    if left is None and right is None and not softcap and scale is None and cu_seqlens_q is None and not lse and not ends:
+        result = _fast.attention(q, k, v, causal)
+        if result is not NotImplemented:
+            return result, none
+    result = _attention.attend(q, k, v, causal, (left, right), softcap, scale, cu_seqlens_q, cu_seqlens_k, lse,
+                               _place_of_result(q, v), "ends" if ends else "beginnings", max_seqlen_q, max_seqlen_k,
+                               None, None, None)
+    return result if lse else (result, none)
+
+
+@torch.library.register_fake("warpmill::attention")
+def _attention_shape(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, left: Any = None, right: Any = None,
+                     softcap: float = 0.0, scale: Any = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
+                     lse: bool = False, ends: bool = False, max_seqlen_q: int = 0, max_seqlen_k: int = 0,
+                     ) -> Tuple[Tensor, Tensor]:
+    return _place_of_result(q, v), q.new_empty(q.shape[:-1] if lse else (0,), dtype=torch.float32)
+
+
+def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, window: Any, softcap: Optional[float],
+                       scale: Optional[float], cu_seqlens_q: Optional[Tensor], cu_seqlens_k: Optional[Tensor],
+                       return_lse: bool, out: Optional[Tensor], align: str, max_seqlen_q: int, max_seqlen_k: int) -> Any:
+    """attention() by way of torch's dispatcher."""
+    if _wants_gradients(q, k, v):
+        raise NotImplementedError("attention has no backward pass; call it under torch.no_grad(), or take "
+                                  "warpmill.torch.scaled_dot_product_attention, which falls back to torch's")
+    left, right = sides(False, window)
+    result, lse = torch.ops.warpmill.attention(_cast(q), _cast(k), _cast(v), causal, left, right, softcap or 0.0, scale,
+                                               cu_seqlens_q, cu_seqlens_k, return_lse, align == "ends", max_seqlen_q,
+                                               max_seqlen_k)
+    result = result if out is None else out.copy_(result)
+    return (result, lse) if return_lse else result
+
+
+# -- drop-ins ------------------------------------------------------------------------------------------------------
+
+_warned: Set[str] = set()
+
+
+def _why_not(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Optional[str]:
+    """Why Warpmill does not serve this attention; None where it does."""
+    if _wants_gradients(q, k, v):
+        return "gradients are wanted, and there is no backward pass yet"
+    if dropout:
+        return "there is no dropout"
+    if q.device.type != "cuda" or torch.cuda.get_device_capability(q.device) != (9, 0):
+        return "the kernel is for Hopper (sm_90a)"
+    if q.dtype not in (torch.bfloat16, torch.float16) or k.dtype != q.dtype or v.dtype != q.dtype:
+        return "q, k and v are not all bf16 or all f16"
+    for name, each in (("q", q), ("k", k), ("v", v)):
+        if each.shape[-1] not in (64, 128, 192, 256):
+            return f"a head dim of {each.shape[-1]} is not 64, 128, 192 or 256"
+        if each.stride(-1) != 1 or any(step % 8 for step in each.stride()[:-1]):
+            return f"{name}'s strides {tuple(each.stride())} are no multiples of 16 bytes with contiguous heads"
+    return None
+
+
+def _say_fallback(function: str, why: str) -> None:
+    if function + why not in _warned and not torch.compiler.is_compiling():
+        _warned.add(function + why)
+        warnings.warn(f"warpmill.torch.{function} falls back to torch: {why}", stacklevel=3)
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor] = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None,
+                                 enable_gqa: bool = False) -> Tensor:
+    """torch.nn.functional.scaled_dot_product_attention, by Warpmill where it can, else by torch with one warning."""
+    why = "there is no attn_mask" if attn_mask is not None else _why_not(query, key, value, dropout_p)
+    if why is None and query.dim() != 4:
+        why = f"q has {query.dim()} dimensions and not 4"
+    if why is None and query.shape[-3] != key.shape[-3] and not enable_gqa:
+        why = "heads differ and enable_gqa is not set"
+    if why is None:
+        return _attention.attention(query, key, value, causal=is_causal, scale=scale)
+    _say_fallback("scaled_dot_product_attention", why)
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal,
+                                                            scale=scale, enable_gqa=enable_gqa)
+
+
+def _by_torch(q: Tensor, k: Tensor, v: Tensor, scale: Optional[float], causal: bool, window: Tuple[int, int],
+              softcap: float, dropout: float) -> Tuple[Tensor, Tensor]:
+    """flash_attn's arithmetic in torch's operators, for BSHD; the slow way, with gradients."""
+    q, k, v = (each.transpose(-3, -2) for each in (q, k, v))
+    times = q.shape[-3] // k.shape[-3]
+    k, v = k.repeat_interleave(times, dim=-3), v.repeat_interleave(times, dim=-3)
+    scores = (q.float() @ k.float().transpose(-2, -1)) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if softcap:
+        scores = softcap * torch.tanh(scores / softcap)
+    queries, keys = q.shape[-2], k.shape[-2]
+    opposite = torch.arange(queries, device=q.device)[:, None] + keys - queries
+    at, (left, right) = torch.arange(keys, device=q.device)[None], sides(causal, window)
+    hidden = torch.zeros((queries, keys), dtype=torch.bool, device=q.device)
+    if left is not None:
+        hidden = hidden | (at < opposite - left)
+    if right is not None:
+        hidden = hidden | (at > opposite + right)
+    scores = scores.masked_fill(hidden, float("-inf"))
+    weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)
+    weights = torch.nn.functional.dropout(weights, dropout) if dropout else weights
+    return (weights @ v.float()).to(q.dtype).transpose(-3, -2), torch.logsumexp(scores, dim=-1)
+
+
+def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, softmax_scale: Optional[float] = None,
+                    causal: bool = False, window_size: Tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                    alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False) -> Any:
+    """flash_attn.flash_attn_func for [batch, positions, heads, dim], by Warpmill where it can, else by torch with one
+    warning. return_attn_probs gives (out, lse, None)."""
+    if alibi_slopes is not None:
+        raise NotImplementedError("flash_attn_func: there are no alibi slopes here")
+    why = _why_not(q, k, v, dropout_p)
+    if why is None:
+        out, lse = _attention.attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal,
+                                        window=tuple(window_size), softcap=softcap or None, scale=softmax_scale,
+                                        return_lse=True, align="ends")
+        out = out.transpose(1, 2)
+    else:
+        _say_fallback("flash_attn_func", why)
+        out, lse = _by_torch(q, k, v, softmax_scale, causal, window_size, softcap, dropout_p)
+    return (out, lse, None) if return_attn_probs else out
+
+
+def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor,
+                           max_seqlen_q: int, max_seqlen_k: int, dropout_p: float = 0.0,
+                           softmax_scale: Optional[float] = None, causal: bool = False,
+                           window_size: Tuple[int, int] = (-1, -1), softcap: float = 0.0, alibi_slopes: Any = None,
+                           deterministic: bool = False, return_attn_probs: bool = False, block_table: Any = None) -> Any:
+    """flash_attn.flash_attn_varlen_func for [positions, heads, dim], by Warpmill where it can, else by torch with one
+    warning. return_attn_probs gives (out, lse, None)."""
+    if alibi_slopes is not None or block_table is not None:
+        raise NotImplementedError("flash_attn_varlen_func: there are no alibi slopes and no block tables here")
+    why = _why_not(q, k, v, dropout_p)
+    if why is None:
+        out, lse = _attention.attention(q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1), causal=causal,
+                                        window=tuple(window_size), softcap=softcap or None, scale=softmax_scale,
+                                        cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, return_lse=True,
+                                        align="ends", max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
+        out = out.transpose(0, 1)
+    else:
+        _say_fallback("flash_attn_varlen_func", why)
+        starts_q, starts_k = cu_seqlens_q.tolist(), cu_seqlens_k.tolist()
+        parts = [_by_torch(q[q0:q1], k[k0:k1], v[k0:k1], softmax_scale, causal, window_size, softcap, dropout_p)
+                 for q0, q1, k0, k1 in zip(starts_q, starts_q[1:], starts_k, starts_k[1:])]
+        out, lse = torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts], dim=-1)
+    return (out, lse, None) if return_attn_probs else out

@@ -1,0 +1,79 @@
+"""wm.attention of numpy arrays on the virtual GPU."""
+
+import unittest
+
+import ml_dtypes
+import numpy as np
+import warpmill as wm
+from test_matmul import error, random
+
+
+def reference(q, k, v, left=None, right=None, softcap=None, scale=None, ends=False):
+    """softmax(q k^T) v in double precision, and the logarithms of the sums; [heads, positions, dim]."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    times = q.shape[-3] // k.shape[-3]
+    k, v = k.repeat(times, -3), v.repeat(times, -3)
+    scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if softcap:
+        scores = softcap * np.tanh(scores / softcap)
+    queries, keys = scores.shape[-2:]
+    opposite = np.arange(queries)[:, None] + (keys - queries if ends else 0)
+    seen = np.ones((queries, keys), bool)
+    seen &= np.arange(keys) >= opposite - left if left is not None else seen
+    seen &= np.arange(keys) <= opposite + right if right is not None else seen
+    weights = np.where(seen, np.exp(scores), 0)
+    sums = weights.sum(-1, keepdims=True)
+    return weights @ v / np.where(sums > 0, sums, 1), np.log(sums[..., 0])
+
+
+class Attention(unittest.TestCase):
+    def test_masks_heads_and_caps_are_right(self):
+        q, k, v = (random(2, heads, 70, 64, dtype=np.float16, seed=heads) for heads in (4, 2, 2))
+        for options, facts in (({}, {}), ({"causal": True}, {"right": 0}), ({"window": (9, 3)}, {"left": 9, "right": 3}),
+                               ({"window": 5, "causal": True}, {"left": 5, "right": 0}),
+                               ({"softcap": 2.0, "scale": 0.5}, {"softcap": 2.0, "scale": 0.5})):
+            out, lse = wm.attention(q, k, v, return_lse=True, **options)
+            expected, logarithms = reference(q, k, v, **facts)
+            self.assertLess(error(out, expected), 2e-3, options)
+            self.assertLess(error(lse, logarithms), 1e-3, options)
+
+    def test_lengths_that_differ_are_counted_from_either_side(self):
+        q = random(1, 1, 20, 64, dtype=np.float16)
+        k, v = (random(1, 1, 50, 64, dtype=np.float16, seed=seed) for seed in (1, 2))
+        for align in ("beginnings", "ends"):
+            expected, _ = reference(q, k, v, right=0, ends=align == "ends")
+            self.assertLess(error(wm.attention(q, k, v, causal=True, align=align), expected), 2e-3, align)
+
+    def test_positions_before_heads_are_a_view_like_any_other(self):
+        packed = random(2, 40, 3, 2, 64).astype(ml_dtypes.bfloat16)  # batch, positions, q k v, heads, dim
+        q, k, v = packed.transpose(2, 0, 3, 1, 4)
+        self.assertLess(error(wm.attention(q, k, v), reference(q, k, v)[0]), 1e-2)
+
+    def test_sequences_of_different_lengths(self):
+        lengths = [5, 33, 1]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        q, k, v = (random(heads, sum(lengths), 64, dtype=np.float16, seed=heads) for heads in (2, 1, 1))
+        out, lse = wm.attention(q, k, v, causal=True, cu_seqlens_q=starts, cu_seqlens_k=starts, return_lse=True,
+                                max_seqlen_q=33, max_seqlen_k=33)
+        for begin, end in zip(starts, starts[1:]):
+            expected, logarithms = reference(*(x[:, begin:end] for x in (q, k, v)), right=0)
+            self.assertLess(error(out[:, begin:end], expected), 2e-3)
+            self.assertLess(error(lse[:, begin:end], logarithms), 1e-3)
+
+    def test_refusals_say_what_and_why(self):
+        q = random(1, 1, 8, 64, dtype=np.float16)
+        for arguments, options, kind, words in (
+                ((q[0], q[0], q[0]), {}, ValueError, "batch x heads x length x dim"),
+                ((q.astype(np.float32),) * 3, {}, ValueError, "all bf16 or all f16"),
+                ((q[..., :32],) * 3, {}, ValueError, "head dim of 32"),
+                ((q, q, q), {"softcap": -1.0}, ValueError, "softcap"),
+                ((q, q, q), {"align": "middle"}, ValueError, "'beginnings' or 'ends'"),
+                ((q, q, q), {"cu_seqlens_q": np.zeros(2, np.int32)}, ValueError, "go together"),
+                ((q, q, q), {"device": "virtual:sm_80"}, NotImplementedError, "sm_90a"),
+                ((q, q, object()), {}, TypeError, "v is a object")):
+            with self.assertRaisesRegex(kind, words):
+                wm.attention(*arguments, **options)
+
+
+if __name__ == "__main__":
+    unittest.main()

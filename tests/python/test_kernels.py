@@ -1,0 +1,156 @@
+"""Kernels of the caller's own, tensor maps, plans and the judge."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import warpmill as wm
+
+ROOT = Path(os.environ["WARPMILL_TEST_ROOT"])
+
+SCALE = """
+template <int times> __global__ void scale(float* x, float factor, int elements) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < elements) x[i] *= factor * times;
+}
+"""
+
+
+class Kernels(unittest.TestCase):
+    def test_a_template_with_numbers_of_every_kind(self):
+        x = np.arange(100, dtype=np.float32)
+        wm.Kernel(SCALE, "scale<3>")[(2, 1), 64](x, 0.5, 100)
+        np.testing.assert_array_equal(x, np.arange(100, dtype=np.float32) * 1.5)
+        wm.Kernel(SCALE, "scale<1>")[2, 64](x, np.float32(2), np.int32(100))
+        np.testing.assert_array_equal(x, np.arange(100, dtype=np.float32) * 3)
+
+    def test_defines_and_strides_reach_the_kernel(self):
+        source = 'extern "C" __global__ void set(short* x) { x[threadIdx.x] = VALUE; }'
+        x = np.zeros((4, 8), np.int16).T  # as it lies in memory
+        wm.Kernel(source, "set", defines={"VALUE": 7})[1, 8](x)
+        self.assertEqual(x[:, 0].tolist(), [7] * 8)
+        self.assertEqual(int(x.sum()), 56)
+
+    def test_the_compiler_is_asked_and_answers(self):
+        kernel = wm.Kernel(SCALE, "scale<2>")
+        self.assertIn(".entry", kernel.on("virtual").ptx)
+        with self.assertRaisesRegex(RuntimeError, "broken.cu"):
+            wm.Kernel("nonsense", "x", name="broken.cu").on("virtual")
+        with self.assertRaisesRegex(RuntimeError, "scale"):
+            wm.Kernel(SCALE.replace("template <int times>", 'extern "C"').replace("* times", ""), "absent").on("virtual")
+
+    def test_refusals_say_what_and_why(self):
+        kernel, x = wm.Kernel(SCALE, "scale<2>"), np.zeros(4, np.float32)
+        for launch, arguments, words in ((kernel[1, 5000], (x, 1.0, 4), "5000"), (kernel[1, 32], (x, 1.0), "2 arguments"),
+                                         (kernel[1, 32], (x, x, 4), "argument 2 of 3"),
+                                         (kernel[1, 32, 3], (x, 1.0, 4), "cluster")):
+            with self.assertRaisesRegex(ValueError, words):
+                launch(*arguments)
+        with self.assertRaisesRegex(ValueError, r"kernel\[grid, block\]"):
+            kernel[1]
+
+
+class TensorMaps(unittest.TestCase):
+    def test_the_copy_engine_reads_and_writes_what_the_maps_say(self):
+        source = (ROOT / "examples/first_light/tma_copy.cu").read_text()
+        x = np.random.default_rng(0).random((100, 76), np.float32)
+        y = np.zeros((100, 80), np.float32)
+        part = y[:, :76]
+        wm.Kernel(source, "tma_copy")[(3, 4), 64](wm.TensorMap(x, box=(32, 32)), wm.TensorMap(y, box=(32, 32)))
+        np.testing.assert_array_equal(part, x)
+
+    def test_a_map_and_its_array_are_the_same_memory(self):
+        source = """
+struct alignas(64) Map { char bytes[128]; };
+extern "C" __global__ void fill(const __grid_constant__ Map map, float* x) { x[threadIdx.x] = 3; }
+"""
+        x = np.zeros((8, 8), np.float32)
+        wm.Kernel(source, "fill")[1, 64](wm.TensorMap(x, box=(8, 8)), x)
+        self.assertTrue((x == 3).all())
+
+    def test_refusals_name_the_rule(self):
+        for shape, box, options, words in (((64, 65), (8, 64), {}, "multiple of 16"),
+                                           ((64, 64), (8, 300), {}, "300"), ((64, 64), (8,), {}, "1 dimensions"),
+                                           ((64, 64), (8, 64), {"swizzle": "127B"}, "128B")):
+            with self.assertRaisesRegex(ValueError, words):
+                wm.TensorMap(np.zeros(shape, np.float16), box=box, **options)
+        with self.assertRaisesRegex(ValueError, "contiguous"):
+            wm.TensorMap(np.zeros((64, 64), np.float16).T, box=(8, 64))
+        self.assertIn("64", str(wm.TensorMap(np.zeros((64, 64), np.float16), box=(8, 64))))
+
+
+class Judge(unittest.TestCase):
+    RACE = """
+extern "C" __global__ void shift(float* x) {
+  __shared__ float row[64];
+  row[threadIdx.x] = x[threadIdx.x];
+  BARRIER;
+  x[threadIdx.x] = row[(threadIdx.x + 1) % 64];
+}
+"""
+
+    def judged(self, barrier, **options):
+        x = np.arange(64, dtype=np.float32)
+        kernel = wm.Kernel(self.RACE, "shift", defines={"BARRIER": barrier}, name="shift.cu")
+        report = wm.check(kernel[1, 64], x, **options)
+        np.testing.assert_array_equal(x, np.arange(64))  # as it was
+        return report
+
+    def test_a_missing_barrier_is_found_at_its_lines_and_its_twin_is_clean(self):
+        self.assertTrue(self.judged("__syncthreads()").clean)
+        report = self.judged("")
+        self.assertFalse(report.clean)
+        finding = report.findings[0]
+        self.assertEqual((finding.severity, {place.file for place in finding.places}), ("error", {"shift.cu"}))
+        self.assertEqual({place.line for place in finding.places}, {4, 6})
+        self.assertTrue(finding.help and finding.message and finding.count > 0 and report.instructions > 0)
+        self.assertIn(f"error[{finding.name}]", str(finding))
+        self.assertIn("1 error", str(report))
+
+    def test_modes_and_seeds_are_runs(self):
+        self.assertEqual(self.judged("__syncthreads()").runs, 7)
+        self.assertEqual(self.judged("__syncthreads()", modes=["random"], seeds=5).runs, 5)
+        with self.assertRaisesRegex(ValueError, "friendly"):
+            self.judged("", modes=["angry"])
+
+    def test_what_a_function_raises_comes_through(self):
+        with self.assertRaisesRegex(KeyError, "mine"):
+            wm.check(lambda: {}["mine"])
+        with self.assertRaisesRegex(ValueError, "launched nothing"):
+            wm.check(lambda: None, device="virtual:sm_90a:sms=3")
+
+    def test_findings_print_like_the_command_lines(self):
+        report = self.judged("")
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "shift.cu").write_text(self.RACE)
+            case = {"module": "shift.cu", "entry": "shift", "arch": "sm_90a", "grid": [1], "block": [64],
+                    "buffers": {"x": {"dtype": "f32", "shape": [64], "fill": "zeros"}}, "arguments": [{"buffer": "x"}]}
+            (Path(folder) / "shift.json").write_text(json.dumps(case))
+            program = subprocess.run([sys.executable, "-m", "warpmill", "check", f"{folder}/shift.json", "--define",
+                                      "BARRIER="], capture_output=True, text=True)
+        self.assertIn(str(report.findings[0]), program.stdout, program.stderr)
+
+
+class Plans(unittest.TestCase):
+    def test_a_plan_by_hand_is_one_of_the_ranking(self):
+        a = np.ones((128, 64), np.float16)
+        plans = wm.plan("matmul", 128, 128, 64, dtype=a.dtype, device="virtual")
+        self.assertEqual([plan.taken for plan in plans[:2]], [True, False])
+        self.assertTrue((wm.matmul(a, a.T, plan=plans[1].text) == 64).all())
+        self.assertIn("taken", str(plans[0]))
+
+    def test_what_cannot_be_planned_is_refused(self):
+        for arguments in (("matmul", 1, 2), ("product", 1, 2, 3)):
+            with self.assertRaisesRegex(ValueError, r"plan\('matmul', m, n, k\)"):
+                wm.plan(*arguments)
+        with self.assertRaisesRegex(ValueError, "head dim"):
+            wm.plan("attention", 1, 1, 64, 80, device="virtual")
+
+
+if __name__ == "__main__":
+    unittest.main()
