@@ -66,6 +66,13 @@ static answer is_set(PyObject* flag) {
   return result == Py_True ? plain : not_plain;
 }
 
+/* A tensor that has no strides or no memory says so by a RuntimeError; the long way has words for it. */
+static answer not_strided(void) {
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return failed;
+  PyErr_Clear();
+  return not_plain;
+}
+
 static answer describe(PyObject* object, tensor* t) {
   PyObject* type = (PyObject*)Py_TYPE(object);
   if (type != tensor_type && type != parameter_type) return not_plain;
@@ -98,8 +105,8 @@ static answer describe(PyObject* object, tensor* t) {
     return rank < 0 ? failed : not_plain;
   }
   if (read_sizes(shape, rank, t->shape) == failed) return failed;
-  if (read_sizes(PyObject_CallMethodObjArgs(object, n_stride, NULL), rank, t->strides) == failed) return failed;
-  if (read_number(PyObject_CallMethodObjArgs(object, n_data_ptr, NULL), &number) == failed) return failed;
+  if (read_sizes(PyObject_CallMethodObjArgs(object, n_stride, NULL), rank, t->strides) == failed) return not_strided();
+  if (read_number(PyObject_CallMethodObjArgs(object, n_data_ptr, NULL), &number) == failed) return not_strided();
   if (number == 0) return not_plain; /* nothing in it */
   t->view.size = sizeof t->view;
   t->view.address = (uint64_t)number;

@@ -56,10 +56,14 @@ def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, o
         if result is not NotImplemented:
             return result
     if is_torch(a):
-        from .torch import needs_operator, matmul_operator
+        from .torch import matmul_operator, needs_operator, rows_quickly
         if needs_operator(a, b, bias, c):
             return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
                                    promote, plan)
+        if not special and (activation is None or activation in ACTIVATIONS):
+            result = rows_quickly(a, b, bias, activation)
+            if result is not NotImplemented:
+                return result
     return multiply(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out, promote, plan,
                     stream, device)
 
@@ -102,6 +106,18 @@ def _addresses(of: Operand) -> List[int]:
     for extent, stride in zip(of.shape[:-2], of.strides[:-2]):
         places = [place + i * stride * size for place in places for i in range(extent)]
     return places
+
+
+def _one_below_the_other(a: Operand, d: Operand) -> Tuple[Operand, Operand]:
+    """The matrices of a batch as the rows of one, where they lie so: all are multiplied with the same matrix."""
+    steps = [_merged(each.shape[:-1], each.strides[:-1]) for each in (a, d)]
+    if None in steps:
+        return a, d
+    rows = 1
+    for size in a.shape[:-1]:
+        rows *= size
+    merged = [each.like((rows, each.shape[-1]), (step, each.strides[-1])) for each, step in zip((a, d), steps)]
+    return merged[0], merged[1]
 
 
 class Product:
@@ -170,10 +186,12 @@ def multiply(a: Any, b: Any, bias: Any, activation: Optional[str], out: Any, out
     d = result.operand
     steps = d.strides[:len(shape) - 2] + ((0,) if row else d.strides[len(shape) - 2:][:1]) + \
         ((0,) if column else d.strides[-1:])
+    d, addend = d.like(shape, steps), dict(extras).get("c")
+    if len(right.shape) == 2 and len(left.shape) > 2 and addend is None and scale_a is None:
+        left, d = _one_below_the_other(left, d)
     with Stream(target, native_stream(stream, [left, right])) as own:
         if 0 not in shape:
-            addend = dict(extras).pop("c", None)
-            product = Product(left, right, d.like(shape, steps), addend)
+            product = Product(left, right, d, addend)
             for name, each in extras:
                 if name != "c":
                     product.set(name, each)

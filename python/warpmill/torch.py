@@ -64,16 +64,24 @@ torch.library.define(
     "-> Tensor")
 
 
+def rows_quickly(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: Optional[str]) -> Any:
+    """The quick way for a batch of rows and one matrix; NotImplemented where it does not lead there."""
+    if b.dim() != 2 or a.dim() < 2 or not (a.dim() == 2 or a.is_contiguous()):
+        return NotImplemented
+    result = _fast.matmul(a.flatten(0, -2) if a.dim() > 2 else a, b, bias, activation)
+    return result if result is NotImplemented else result.view(*a.shape[:-1], b.shape[-1])
+
+
 @torch.library.impl("warpmill::matmul", "CUDA")
 def _matmul_on_cuda(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Optional[str] = None,
                     out_dtype: Optional[torch.dtype] = None, scale_a: Optional[Tensor] = None,
                     scale_b: Optional[Tensor] = None, c: Optional[Tensor] = None, alpha: float = 1.0, beta: float = 1.0,
                     scale_out: Optional[Tensor] = None, promote: bool = False) -> Tensor:
     if out_dtype is None and scale_a is None and scale_b is None and c is None and scale_out is None and alpha == 1.0:
-        rows = a.flatten(0, -2) if a.dim() > 2 and b.dim() == 2 else a
-        result = _fast.matmul(rows, b, bias, activation)
-        if result is not NotImplemented:
-            return result.view(*a.shape[:-1], b.shape[-1])
+        if activation is None or activation in _ACTIVATIONS:
+            result = rows_quickly(a, b, bias, activation)
+            if result is not NotImplemented:
+                return result
     return _matmul.multiply(a, b, bias, activation, None, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
                             promote, None, None, None)
 

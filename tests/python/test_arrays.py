@@ -2,6 +2,7 @@
 
 import gc
 import unittest
+from unittest.mock import Mock
 
 import ml_dtypes
 import numpy as np
@@ -121,9 +122,13 @@ class QuickWay(unittest.TestCase):
             _fast.matmul(x, x, Tensor(random(3)), None)
         with self.assertRaisesRegex(ValueError, "head dim of 32"):
             _fast.attention(q, q, q, False)
-        x.data_ptr = lambda: (_ for _ in ()).throw(KeyError("freed"))
-        with self.assertRaisesRegex(KeyError, "freed"):
-            _fast.matmul(x, x, None, None)
+        for error, comes_through in ((RuntimeError("a sparse tensor has no strides"), False), (KeyError("mine"), True)):
+            x.stride = Mock(side_effect=error)
+            if comes_through:
+                with self.assertRaisesRegex(KeyError, "mine"):
+                    _fast.matmul(x, x, None, None)
+            else:
+                self.assertIs(_fast.matmul(x, x, None, None), NotImplemented)
 
     def test_thousands_of_calls_leak_nothing(self):
         def resident():

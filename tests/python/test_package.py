@@ -28,6 +28,12 @@ class Package(unittest.TestCase):
         self.assertIsNone(shutil.which("cc") or shutil.which("nvcc"))
         self.assertNotIn("torch", sys.modules)
 
+    def test_nothing_in_it_names_the_folder_it_was_built_in(self):
+        files = [file for file in Path(wm.__file__).parent.iterdir() if file.is_file()]
+        self.assertGreater(len(files), 10)
+        for file in files:
+            self.assertNotIn(str(ROOT).encode(), file.read_bytes(), file.name)
+
     def test_the_program_comes_along(self):
         for command in ([sys.executable, "-m", "warpmill"], ["warpmill"]):
             program = subprocess.run(command + ["gemm", "64x64x64", "--device", "virtual"], capture_output=True, text=True)
