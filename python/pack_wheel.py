@@ -73,7 +73,7 @@ def pack(build: Path, folder: Path) -> str:
     files = {f"warpmill/{name}": stripped(build / source) for source, name in BUILT.items()}
     tag = f"cp39-abi3-{platform(list(files.values()))}"
     for source in sorted(PACKAGE.iterdir()):
-        if source.suffix == ".py" or source.name == "py.typed":
+        if source.suffix in (".py", ".pyi") or source.name == "py.typed":
             files[f"warpmill/{source.name}"] = source.read_bytes()
     info = f"warpmill-{version()}.dist-info"
     files[f"{info}/METADATA"] = metadata().encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any
+from typing import Any, ClassVar
 
 __version__ = "0.1.0"
 
@@ -61,7 +61,7 @@ class TensorMapRequest(Sized):
 
 
 class GemmRequest(Sized):
-    _fields_ = ([("size", c_size_t)]
+    _fields_: ClassVar[Any] = ([("size", c_size_t)]
                 + [(name, POINTER(View)) for name in ("a", "b", "d", "c", "row_scale", "column_scale", "row_bias",
                                                       "column_bias", "amax", "d_scale")]
                 + [("alpha", POINTER(c_float)), ("beta", POINTER(c_float)), ("activation", c_char_p),
@@ -71,7 +71,7 @@ class GemmRequest(Sized):
 
 
 class AttentionRequest(Sized):
-    _fields_ = ([("size", c_size_t)] + [(name, POINTER(View)) for name in ("q", "k", "v", "out", "lse")]
+    _fields_: ClassVar[Any] = ([("size", c_size_t)] + [(name, POINTER(View)) for name in ("q", "k", "v", "out", "lse")]
                 + [("scale", POINTER(c_float)), ("left", POINTER(c_int64)), ("right", POINTER(c_int64)),
                    ("from_beginnings", c_int32), ("softcap", c_float), ("query_offsets", POINTER(View)),
                    ("key_offsets", POINTER(View)), ("longest_queries", c_int64), ("longest_keys", c_int64),

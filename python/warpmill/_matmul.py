@@ -110,14 +110,13 @@ def _addresses(of: Operand) -> List[int]:
 
 def _one_below_the_other(a: Operand, d: Operand) -> Tuple[Operand, Operand]:
     """The matrices of a batch as the rows of one, where they lie so: all are multiplied with the same matrix."""
-    steps = [_merged(each.shape[:-1], each.strides[:-1]) for each in (a, d)]
-    if None in steps:
+    of_a, of_d = (_merged(each.shape[:-1], each.strides[:-1]) for each in (a, d))
+    if of_a is None or of_d is None:
         return a, d
     rows = 1
     for size in a.shape[:-1]:
         rows *= size
-    merged = [each.like((rows, each.shape[-1]), (step, each.strides[-1])) for each, step in zip((a, d), steps)]
-    return merged[0], merged[1]
+    return (a.like((rows, a.shape[-1]), (of_a, a.strides[-1])), d.like((rows, d.shape[-1]), (of_d, d.strides[-1])))
 
 
 class Product:
@@ -136,8 +135,11 @@ class Product:
         strides = {name: _merged(each.shape[:-2], each.strides[:-2]) for name, each in matrices.items()}
         listed = None in strides.values()
         for name, each in matrices.items():
-            front = ((), ()) if listed or not batch else ((count,), (strides[name],))
-            self.set(name, each.like(front[0] + each.shape[-2:], front[1] + each.strides[-2:]))
+            step = strides[name]
+            if step is None or listed or not batch:
+                self.set(name, each.like(each.shape[-2:], each.strides[-2:]))
+            else:
+                self.set(name, each.like((count,) + each.shape[-2:], (step,) + each.strides[-2:]))
             if listed:
                 numbers = (ctypes.c_uint64 * count)(*_addresses(each))
                 self.kept.append(numbers)

@@ -282,7 +282,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
     why = _why_not(q, k, v, dropout_p)
     if why is None:
         out, lse = _attention.attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal,
-                                        window=tuple(window_size), softcap=softcap or None, scale=softmax_scale,
+                                        window=window_size, softcap=softcap or None, scale=softmax_scale,
                                         return_lse=True, align="ends")
         out = out.transpose(1, 2)
     else:
@@ -303,7 +303,7 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor
     why = _why_not(q, k, v, dropout_p)
     if why is None:
         out, lse = _attention.attention(q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1), causal=causal,
-                                        window=tuple(window_size), softcap=softcap or None, scale=softmax_scale,
+                                        window=window_size, softcap=softcap or None, scale=softmax_scale,
                                         cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, return_lse=True,
                                         align="ends", max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
         out = out.transpose(0, 1)
