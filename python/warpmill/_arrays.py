@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -100,23 +100,41 @@ def _torch_operand(tensor: Any, what: str) -> Operand:
                    device(f"cuda:{index}"), tensor, torch.cuda.current_stream(index).cuda_stream)
 
 
+def _memory_order(array: np.ndarray) -> List[int]:
+    """The dimensions as they lie in memory, and in the copy on the virtual GPU: along which one an operand is contiguous
+    decides how it is read."""
+    return sorted(range(array.ndim), key=lambda i: -abs(array.strides[i]))
+
+
+def bring_there(array: np.ndarray, target: Operand) -> None:
+    """A numpy array's elements, to where the virtual GPU has them."""
+    if array.nbytes:
+        target.owner.upload(np.ascontiguousarray(array.transpose(_memory_order(array))))
+
+
+def bring_back(source: Operand, array: np.ndarray) -> None:
+    """What the virtual GPU wrote, into the numpy array that it was copied from."""
+    if array.nbytes:
+        order = _memory_order(array)
+        packed = np.empty([array.shape[i] for i in order], array.dtype)
+        source.owner.download(packed)
+        array.transpose(order)[...] = packed
+
+
 def _numpy_operand(array: np.ndarray, what: str, on: Any) -> Operand:
     target = device(on if on is not None else "virtual")
     if not target.is_virtual:
         raise ValueError(f"{what} is a numpy array, and those run on the virtual GPU; {target.id} takes arrays that lie "
                          "there")
     name = _dtypes.required(array.dtype, what)
-    # A copy with the dimensions in the order in which they lie in memory: along which dimension an operand is contiguous
-    # decides how it is read.
-    order = sorted(range(array.ndim), key=lambda i: -abs(array.strides[i]))
-    packed = np.ascontiguousarray(array.transpose(order))
+    order = _memory_order(array)
     strides = [0] * array.ndim
-    for place, step in zip(order, dense_strides(packed.shape)):
+    for place, step in zip(order, dense_strides([array.shape[i] for i in order])):
         strides[place] = step
-    buffer = Buffer(target, max(packed.nbytes, 1))
-    if packed.nbytes:
-        buffer.upload(packed)
-    return Operand(buffer.address, name, array.shape, strides, target, buffer)
+    buffer = Buffer(target, max(array.nbytes, 1))
+    result = Operand(buffer.address, name, array.shape, strides, target, buffer)
+    bring_there(array, result)
+    return result
 
 
 def _interface_operand(interface: dict, array: Any, what: str, on: Any) -> Operand:
@@ -207,14 +225,3 @@ class Result:
         if isinstance(self.array, DeviceArray):
             self.array.native_stream = stream.native
         return self.array
-
-
-def bring_back(source: Operand, target: np.ndarray) -> None:
-    """What the virtual GPU wrote, into the numpy array that it was copied from."""
-    order = sorted(range(target.ndim), key=lambda i: -abs(target.strides[i]))
-    packed = np.empty([target.shape[i] for i in order], target.dtype)
-    if packed.nbytes:
-        source.owner.download(packed)
-        target.transpose(order)[...] = packed
-
-

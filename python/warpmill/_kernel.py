@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _library
-from ._arrays import Operand, bring_back, native_stream, operand
+from ._arrays import Operand, bring_back, bring_there, native_stream, operand
 from ._devices import Device, Stream, device as open_device
 from ._library import check, lib
 from ._tensor_map import TensorMap
@@ -181,8 +181,7 @@ class Call:
     def restore(self) -> None:
         """numpy's arrays as they were, for another run."""
         for array, each in self._numpy_operands():
-            order = sorted(range(array.ndim), key=lambda i: -abs(array.strides[i]))
-            each.owner.upload(np.ascontiguousarray(array.transpose(order)))
+            bring_there(array, each)
 
     def bring_back(self) -> None:
         for array, each in self._numpy_operands():
