@@ -254,11 +254,12 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
       shared.tiles.order.find(args, threadIdx.x % warpgroup_threads, warpgroup_threads);
       barrier::sync(u32(AttentionBarrier::order), warpgroup_threads);
     }
-    if (warp_of_warpgroup() == 0 && elect_one()) {
+    const u32 warp = warp_of_warpgroup();  // here, where all lanes are: it is a shuffle
+    if (warp == 0 && elect_one()) {
       grid::wait();
       load_tiles<plan>(args, shared);
       grid::launch_dependents();
-    } else if (plan.kind.sequences && warp_of_warpgroup() == 1) {
+    } else if (plan.kind.sequences && warp == 1) {
       clear_tails<plan>(args, shared);
     }
   } else {

@@ -35,6 +35,7 @@ void Judge::cluster_starts(const Cluster& cluster) {
 
 void Judge::cluster_ends(const Cluster& cluster) {
   check_bytes_left(cluster);
+  note_rings(cluster);
   for (const auto& block : cluster.blocks) blocks_[number_of(*block)].reset();
 }
 
@@ -71,6 +72,8 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   const u32 number = running_ = site_of(warp, op);
   const Site& site = sites_.at(number);
   running_warp_ = state_of(warp).number;
+  running_lanes_ = active;
+  ++executions_;
   if (!warp.resumed) ++executed_.instructions;
   const Effect& effect = *site.effect;
   if (effect.whole_warp && !warp.resumed) check_aligned(warp, number, active);
@@ -150,9 +153,14 @@ void Judge::exits(const Warp& warp, u32 lanes) {
   }
 }
 
+void Judge::out_of_bounds(const Fault& fault) { report_fault(fault, sites_.of(*fault.function, fault.pc)); }
+
 void Judge::faulted(const Fault& fault) {
-  if (findings_.has(fault.finding)) return;
-  findings_.report(fault.finding, 0, 0, [&](Finding& finding) {
+  if (!findings_.has(fault.finding)) report_fault(fault, 0);
+}
+
+void Judge::report_fault(const Fault& fault, u32 site) {
+  findings_.report(fault.finding, site, 0, [&](Finding& finding) {
     finding.message = fault.what_happened;
     if (fault.finding == Flaw::out_of_bounds && fault.what_happened.starts_with("shared "))
       finding.help =
@@ -182,6 +190,7 @@ CheckReport Judge::take_report() {
     });
   }
   report_advice();
+  report_rings();
   CheckReport report;
   report.findings = findings_.take();
   report.executed = executed_;

@@ -45,6 +45,9 @@ class Judge final : public Observer {
   void executed(const Warp& warp, const Op& op, u32 active, bool waits) override;
   void exits(const Warp& warp, u32 lanes) override;
   void access(const Warp& warp, const Op& op, AccessKind kind, const u64* addresses, u32 bytes, u32 active) override;
+  void out_of_bounds(const Fault& fault) override;
+  void lanes_differ(const Warp& warp, const Op& op, u32 lane, u64 address, u32 bytes) override;
+  void shuffles_absent(const Warp& warp, const Op& op, u32 lane, u32 from) override;
   void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) override;
   void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) override;
   void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) override;
@@ -87,8 +90,9 @@ class Judge final : public Observer {
     std::array<u64, lanes_per_warp> barrier_generation{}, cluster_generation{};
     std::array<GroupLine, lanes_per_warp> copies, bulk;
     struct {
-      u32 open = 1;  // number of the group of wgmma that is not committed yet
-      u32 id = 0;    // the last group with a product in it
+      u32 open = 1;   // number of the group of wgmma that is not committed yet
+      u32 id = 0;     // the last group with a product in it
+      u32 known = 0;  // groups up to this one have been waited for
     } products;
     Shadow local;
     // .aligned instructions in the order of execution; each lane is at a place of it
@@ -135,6 +139,7 @@ class Judge final : public Observer {
     bool own_messages = false, peers_messages = false;  // st.async has brought bytes
     std::map<std::pair<u32, u32>, Stamp> users;         // the last use of each warp's lanes
     std::vector<Stamp> waits;                           // for the phase that ended last
+    std::map<u32, Stamp> heard;                         // of each warp, the last wait that told it of a phase
     Stamp expectation;                                  // the last announcement of bytes
     Stamp copy;                                         // the last copy that brought some
     Stamp last_arrival;
@@ -143,6 +148,7 @@ class Judge final : public Observer {
     Stamp missed_end;                            // what ended a phase when nobody had seen the end of the one before
     std::vector<Stamp> missed_crowd;             // all that arrived in the two, where they are more than it expects
     std::map<u64, u32> under_way;                // copies: bytes still to come
+    u32 copied_until = 0;                        // copies have signalled phases before this one
     std::vector<Finding::Party>* circle = nullptr;  // all that use it
   };
 
@@ -161,6 +167,7 @@ class Judge final : public Observer {
     std::array<Stamp, barriers_per_block> last_arrival;
     Meetings cluster_meetings;                    // of the cluster, in the state of its first block
     std::unordered_map<u64, Mbarrier> mbarriers;  // by offset
+    std::set<u64> live;                           // those that are initialised
     std::unordered_map<u64, Flag> flags;
     // Products are a warpgroup's: one warp's wait says that all four have issued theirs, and that these have read.
     struct Products {
@@ -182,8 +189,12 @@ class Judge final : public Observer {
     u64 source_line = 0;
     u32 source_time = 0;
     u64 bytes = 0;
-    Clock clock;     // of the issue, while it is under way
-    u32 unread = 0;  // asynchronous work whose result this overwrote before anybody had read it
+    Clock clock;       // of the issue, while it is under way
+    u32 unread = 0;    // asynchronous work whose result this overwrote before anybody had read it
+    u32 replaced = 0;  // the same, read or not
+    u32 twin = 0;      // the first of the same copies of one instruction's lanes
+    u64 barrier = 0;   // that it signals, with rank
+    TileLayout layout;
     bool matrix = false;
     bool signals = false;                       // a barrier; else a group
     bool generic = false;                       // its writes are those of ordinary instructions: cp.async, st.async
@@ -198,8 +209,9 @@ class Judge final : public Observer {
     Stamp stamp;
     bool reads = false, writes = false;
     bool async_proxy = false;
-    bool shared = true;  // the memory that is being checked
-    u32 after = 0;       // asynchronous work whose writes it was just seen to be ordered after
+    bool shared = true;                  // the memory that is being checked
+    u32 after = 0;                       // asynchronous work whose writes it was just seen to be ordered after
+    const TileLayout* layout = nullptr;  // of a tensor's tile or a product's operand
     // How writes of ordinary instructions must be known.
     Known way() const { return !async_proxy ? Known::data : shared ? Known::shared_proxy : Known::global_proxy; }
   };
@@ -225,7 +237,8 @@ class Judge final : public Observer {
   void check_footprint(Actor& actor, const Footprint& footprint);
   void check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes);
   void check_records(Actor& actor, ShadowPage& page, u64 address, u64 grains);
-  void check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes);
+  void check_write(Actor& actor, const Stamp& write, const Stamp* reader, u64 address, u64 bytes);
+  bool passed_on(const Actor& actor, const Stamp* reader) const;
   void check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes);
   void check_written(const Actor& actor, u64 address, u64 bytes);
   const std::byte* bytes_at(const Actor& actor, u64 address, u64 bytes) const;
@@ -233,7 +246,7 @@ class Judge final : public Observer {
   bool async_ordered(const Actor& actor, u32 work, Known way) const;
   bool async_reads_ordered(const Actor& actor, u32 work) const;
   bool outlasts(const Actor& actor, const Stamp& earlier) const;
-  bool overwrote_unread(const Actor& actor, const Stamp& write) const;
+  bool came_too_early(const Actor& actor, const Stamp& write);
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
   Scope distance(u32 warp, u32 other) const;
   std::optional<Omission> relies_on_product(const Actor& actor, const Stamp& before, bool before_wrote) const;
@@ -262,7 +275,10 @@ class Judge final : public Observer {
   // judge_barriers.cpp, judge_mbarriers.cpp, judge_misuse.cpp
   Mbarrier* find_mbarrier(const Cluster& cluster, u64 address);
   void check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use, bool by_copy);
-  void reinitialised(const Stamp& init, u64 address, const Stamp& use);
+  void reinitialised(const Stamp& init, u64 address, const Stamp& use, const char* verb = "initialised again");
+  bool check_done_with(const Actor& actor, const Mbarrier& barrier, const char* verb);
+  void check_barriers_under(const Actor& actor, u64 address, u64 bytes);
+  void invalidate(const Warp& warp, u32 lane, Mbarrier& barrier, const Stamp& stamp);
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
   void arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& stamp);
   void turn(Mbarrier& barrier);
@@ -282,6 +298,13 @@ class Judge final : public Observer {
   void check_aligned(const Warp& warp, u32 site, u32 lanes);
   void divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site);
 
+  // judge_layout.cpp
+  void check_layout(const Actor& actor, const Stamp& write);
+  void misaligned(const Stamp& tile, const TileLayout& layout, const Stamp& other, const char* what);
+  void note_rings(const Cluster& cluster);
+  void report_rings();
+  u32 twin_of(u32 number, const CopyIssue& issue);
+
   // judge_async.cpp
   void commit(const Warp& warp, Completion groups, u32 lanes);
   void wait_groups(const Warp& warp, const Effect& effect, u32 lanes);
@@ -295,6 +318,7 @@ class Judge final : public Observer {
   void check_registers_held(const Block& block, u32 otherwise);
   void check_warpgroups(const Block& block);
 
+  void report_fault(const Fault& fault, u32 site);
   FindingPlace place(const Stamp& stamp, std::string what) const;
 
   const Run& run_;
@@ -304,8 +328,10 @@ class Judge final : public Observer {
   Findings findings_;
   CheckSummary executed_;
   u32 warps_per_block_ = 1;
-  u32 running_ = 0;          // the site of the instruction that is running
-  u32 running_warp_ = 0;     // and whose it is
+  u32 running_ = 0;       // the site of the instruction that is running
+  u32 running_warp_ = 0;  // and whose it is
+  u32 running_lanes_ = 0;
+  u64 executions_ = 0;
   bool multiplies_ = false;  // the program has wgmma
   u64 lines_ = 0;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // of the grid; those that run
@@ -343,6 +369,16 @@ class Judge final : public Observer {
     u64 executed = 0, ideal = 0, actual = 0;
   };
   std::map<u32, Advice> conflicts_, scattered_;
+  struct RingUse {  // of the barriers that one copy instruction signals
+    Stamp copy;
+    u32 barriers = 0;  // of a block
+    bool reused = false;
+  };
+  std::map<u32, RingUse> rings_;  // by site
+  struct SameIssues {             // copies of the instruction that is running, each once
+    u64 execution = 0;
+    std::vector<std::pair<u32, CopyIssue>> issues;
+  } same_issues_;
 };
 
 }  // namespace wm::vgpu::check

@@ -95,6 +95,9 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   work.generic = effect.proxy == Proxy::generic;
   work.from_peer = work.generic && work.signals && issue.barrier >> shared_rank_shift != warp.block().rank;
   work.bytes = issue.writes.bytes();
+  work.barrier = issue.barrier;
+  work.layout = issue.layout;
+  if (std::popcount(running_lanes_) > 1) work.twin = twin_of(number, issue);
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
   if (!work.signals) {
     auto& lines = effect.completion == Completion::bulk_groups ? state.bulk : state.copies;
@@ -115,21 +118,15 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
       barrier->under_way[number] = static_cast<u32>(async_[number].bytes);
       joins_circle(*barrier, me.warp);
     }
-  if (issue.swizzle_pattern != 0 && issue.tile % issue.swizzle_pattern != 0)
-    findings_.report(Flaw::misaligned_tile, site, 0, [&](Finding& finding) {
-      finding.message = fmt::format("a swizzled tile lies at {:#x}, which is no multiple of its pattern's {} bytes",
-                                    issue.tile & shared_offset_mask, issue.swizzle_pattern);
-      finding.help = fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile",
-                                 issue.swizzle_pattern);
-      finding.places = {place(me, "copies the tile")};
-    });
   if (issue.map != 0) check_map(warp, lane, issue.map, me);
 
   Actor actor{warp, state.clock.of_lane(lane), me};
   actor.stamp.async = number;
   actor.async_proxy = effect.proxy == Proxy::async;
   actor.reads = true;
+  if (issue.layout.row_bytes != 0) actor.layout = &issue.layout;
   check_footprint(actor, issue.reads);
+  actor.layout = nullptr;
   actor.reads = false;
   actor.writes = true;
   actor.stamp.strong = effect.atomic;
@@ -185,25 +182,15 @@ void Judge::multiply_issued(const Warp& warp, const Op& op, const MatrixReads& i
   }
   async_[work_number].shares[warp.index() % warps_per_group] = me.time;
 
-  for (const auto& operand : issue.operands) {
-    // A step along K moves within the pattern's rows; the rows themselves must start where the pattern does.
-    if (operand.swizzle_pattern == 0 || operand.base_offset != 0) continue;
-    if (operand.address % operand.swizzle_pattern / 128 == 0) continue;
-    findings_.report(Flaw::misaligned_tile, number, 0, [&](Finding& finding) {
-      finding.message = fmt::format(
-          "a swizzled operand of wgmma lies at {:#x}; its rows do not start at a multiple of the "
-          "pattern's {} bytes",
-          operand.address, operand.swizzle_pattern);
-      finding.help =
-          fmt::format("align the tile to {} bytes, or say its base offset in the descriptor", operand.swizzle_pattern);
-      finding.places = {place(me, "reads the tile")};
-    });
-  }
   Actor actor{warp, state.clock.of_lane(0), me};
   actor.stamp.async = work_number;
   actor.async_proxy = true;
   actor.reads = true;
-  check_footprint(actor, issue.reads);
+  for (const auto& operand : issue.operands) {
+    actor.layout = &operand.layout;
+    actor.after = 0;
+    check_footprint(actor, operand.reads);
+  }
 
   // Its registers: D in flight until its wait, A until then not to be written.
   const auto each = [&](std::span<const u32> registers, bool sum) {
@@ -287,8 +274,10 @@ void Judge::wait_products(const Warp& warp, u32 allowed) {
     products.issued.erase(products.issued.begin());
   while (!products.works.empty() && products.works.begin()->first.first + kept < done)
     products.works.erase(products.works.begin());
-  for (const auto& [group, issued] : products.issued)
-    if (group <= done) known.join(issued);
+  for (auto issued = products.issued.upper_bound(state.products.known);
+       issued != products.issued.end() && issued->first <= done; ++issued)
+    known.join(issued->second);
+  state.products.known = std::max(state.products.known, done);
   state.clock.learn(state.clock.started(), known);
 }
 

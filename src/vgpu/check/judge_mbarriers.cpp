@@ -21,13 +21,18 @@ Judge::Mbarrier* Judge::find_mbarrier(const Cluster& cluster, u64 address) {
 void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& me) {
   const Block& block = *warp.cluster().blocks[address >> shared_rank_shift];
   Mbarrier& barrier = state_of(block).mbarriers[address & shared_offset_mask];
-  if (barrier.valid) {
-    WarpState& state = state_of(warp);
-    Actor actor{warp, state.clock.of_lane(lane), me};
-    for (const auto& [who, last] : barrier.users)
-      if (!ordered(actor, last, Known::reads)) reinitialised(me, address, last);
-  }
+  Actor actor{warp, state_of(warp).clock.of_lane(lane), me};
+  if (barrier.valid && check_done_with(actor, barrier, "initialised again"))
+    findings_.report(Flaw::barrier_reinitialised, me.site, barrier.init.site, [&](Finding& finding) {
+      finding.message = fmt::format("{} is initialised while it is alive", names_.mbarrier(address));
+      finding.help = "mbarrier.inval before a new mbarrier.init";
+      finding.places = {place(me, "initialises it again"), place(barrier.init, "initialised it")};
+    });
   const bool again = barrier.valid;
+  state_of(block).live.erase(address & shared_offset_mask);
+  actor.writes = true;
+  check_range(actor, shared_window + address, 8);
+  state_of(block).live.insert(address & shared_offset_mask);
   barrier = {};
   barrier.again = again;
   barrier.address = address;
@@ -68,7 +73,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   user->second = me;
 
   switch (use.kind) {
-    case Kind::invalidate: barrier->valid = false; return;
+    case Kind::invalidate: return invalidate(warp, lane, *barrier, me);
     case Kind::wait: return wait(warp, *barrier, use, me, effect);
     case Kind::expect:
       barrier->bytes += use.bytes;
@@ -174,9 +179,12 @@ void Judge::wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, co
                                 again                ? "has waited for that phase before, and is granted it again"
                                 : barrier.phase == 0 ? "is granted at once: the barrier is fresh"
                                                      : nullptr};
+    if (!again && barrier.phase > 0) barrier.heard[me.warp] = me;
     barrier.waits.push_back(me);
   } else {
     same->lanes |= me.lanes;
+    if (const auto heard = barrier.heard.find(me.warp); heard != barrier.heard.end() && heard->second.time == me.time)
+      heard->second.lanes |= me.lanes;
   }
   barrier.missed_end = {};
   if (learnt_.empty() || learnt_.back().barrier != barrier.id) {
@@ -233,6 +241,7 @@ void Judge::bytes_arrive(const Cluster& cluster, u64 address, u32 bytes, u64 cop
     barrier->under_way.erase(copy);
     work.clock = {};
     work.time = work.source_time = barrier->phase + 1;
+    if (!work.generic) barrier->copied_until = work.time;
     work.source_line = work.line;
   }
   turn(*barrier);

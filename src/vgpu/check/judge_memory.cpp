@@ -25,8 +25,9 @@ bool Judge::outlasts(const Actor& actor, const Stamp& earlier) const {
 void Judge::check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes) {
   const Stamp& me = actor.stamp;
   if (actor.reads && !cell.written) check_written(actor, address, bytes);
-  if (cell.write.exists()) check_write(actor, cell.write, address, bytes);
+  if (cell.write.exists()) check_write(actor, cell.write, cell.read.exists() ? &cell.read : nullptr, address, bytes);
   if (actor.writes) {
+    if (cell.write.async != 0 && me.async != 0) async_[me.async].replaced = cell.write.async;
     if (cell.read.exists())
       check_reader(actor, cell.read, cell.written, address, bytes);
     else if (cell.write.async != 0 && me.async != 0)
@@ -66,7 +67,11 @@ void Judge::check_records(Actor& actor, ShadowPage& page, u64 address, u64 grain
   for (const Record& write : page.writes)
     if (const u64 common = write.grains & grains) {
       const MemoryRange run = run_of(common);
-      check_write(actor, write.stamp, run.address, run.bytes);
+      const Stamp* reader = nullptr;
+      if (actor.writes)
+        for (const Record& read : page.reads)
+          if ((common & ~read.grains) == 0) reader = &read.stamp;
+      check_write(actor, write.stamp, reader, run.address, run.bytes);
     }
   if (actor.writes) {
     u64 unread = grains;
@@ -76,8 +81,10 @@ void Judge::check_records(Actor& actor, ShadowPage& page, u64 address, u64 grain
         const MemoryRange run = run_of(common);
         check_reader(actor, read.stamp, (page.written & common) != 0, run.address, run.bytes);
       }
-    for (const Record& write : page.writes)
+    for (const Record& write : page.writes) {
+      if ((write.grains & grains) != 0) async_[me.async].replaced = write.stamp.async;
       if ((write.grains & unread) != 0) async_[me.async].unread = write.stamp.async;
+    }
     return;
   }
   // The shares of one piece of work come soon after each other; where they do not, two records serve as well as one.
@@ -116,6 +123,7 @@ void Judge::check_range(Actor& actor, u64 address, u64 bytes) {
   actor.shared = is_shared(address);
   Shadow* const shadow = shadow_of(actor, address);
   if (shadow == nullptr) return;
+  if (actor.writes && actor.shared) check_barriers_under(actor, address, bytes);
   shadow->for_each(address, bytes, actor.writes,
                    [&](Cell& cell, u64 at, u64 count) { check_cell(actor, cell, at, count); });
 }
@@ -131,7 +139,14 @@ void Judge::check_footprint(Actor& actor, const Footprint& footprint) {
                   ShadowPage::grain);
     if (const u64 others = touched.grains & ~page.single; others != 0)
       check_records(actor, page, touched.address, others);
-    if (actor.writes) page.overwrite(touched.grains, actor.stamp);
+    if (!actor.writes) continue;
+    if (actor.shared)
+      for (u64 left = touched.grains; left != 0; left &= left + (left & -left)) {
+        const auto first = static_cast<u64>(std::countr_zero(left));
+        check_barriers_under(actor, touched.address + first * ShadowPage::grain,
+                             static_cast<u64>(std::countr_one(left >> first)) * ShadowPage::grain);
+      }
+    page.overwrite(touched.grains, actor.stamp);
   }
   for (const MemoryRange& part : footprint.parts()) check_range(actor, part.address, part.bytes);
 }
@@ -164,7 +179,9 @@ void Judge::access(const Warp& warp, const Op& op, AccessKind kind, const u64* a
   if (effect.kind == Effect::Kind::copy) return;  // it tells of its accesses itself
   executed_.accesses += static_cast<u64>(std::popcount(active));
   advise(warp, number, kind, addresses, bytes, active);
-  const WarpState& state = state_of(warp);
+  WarpState& state = state_of(warp);
+  // Lanes that are apart store at different times, however near.
+  if (kind == AccessKind::write && active != warp.started()) state.clock.tick();
   for (u32 left = active; left != 0; left &= left - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(left));
     const u64 address = addresses[lane];

@@ -47,11 +47,52 @@ void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier
   });
 }
 
-void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use) {
+void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use, const char* verb) {
   findings_.report(Flaw::barrier_reinitialised, init.site, use.site, [&](Finding& finding) {
-    finding.message = fmt::format("{} is initialised again while a thread may still use it", names_.mbarrier(address));
-    finding.places = {place(init, "initialises it again"), place(use, "uses it")};
+    const char* const who = sites_.effect(use.site).kind == Effect::Kind::copy ? "copy" : "thread";
+    finding.message = fmt::format("{} is {} while a {} may still use it", names_.mbarrier(address), verb, who);
+    finding.places = {place(init, "does it"), place(use, "uses it")};
   });
+}
+
+// Who makes an end of a barrier comes after all that use it: threads, and copies that signal it.
+bool Judge::check_done_with(const Actor& actor, const Mbarrier& barrier, const char* verb) {
+  const Stamp* user = nullptr;
+  for (const auto& [who, last] : barrier.users)
+    if (!last.together(actor.stamp) && !ordered(actor, last, Known::reads)) user = &last;
+  if (!barrier.under_way.empty())
+    user = &async_[barrier.under_way.begin()->first].issue;
+  else if (actor.knows.clock.time(async_line(barrier.id), Known::control) < barrier.copied_until)
+    user = &barrier.copy;
+  if (user != nullptr) reinitialised(actor.stamp, barrier.address, *user, verb);
+  return user == nullptr;
+}
+
+void Judge::invalidate(const Warp& warp, u32 lane, Mbarrier& barrier, const Stamp& me) {
+  Actor actor{warp, state_of(warp).clock.of_lane(lane), me};
+  check_done_with(actor, barrier, "invalidated");
+  barrier.valid = false;
+  state_of(*warp.cluster().blocks[barrier.address >> shared_rank_shift])
+      .live.erase(barrier.address & shared_offset_mask);
+  actor.writes = true;
+  check_range(actor, shared_window + barrier.address, 8);
+}
+
+// Data over a barrier that is alive: it is none from then on.
+void Judge::check_barriers_under(const Actor& actor, u64 address, u64 bytes) {
+  BlockState& owner = state_of(*actor.warp.cluster().blocks[(address - shared_window) >> shared_rank_shift]);
+  if (owner.live.empty()) return;
+  const u64 first = address & shared_offset_mask;
+  const auto barrier = owner.live.lower_bound(first < 8 ? 0 : first - 7);
+  if (barrier == owner.live.end() || *barrier >= first + bytes) return;
+  const Mbarrier& lost = owner.mbarriers[*barrier];
+  findings_.report(Flaw::barrier_overwritten, actor.stamp.site, lost.init.site, [&](Finding& finding) {
+    finding.message = fmt::format("data is written over {}, which is alive", names_.mbarrier(lost.address));
+    finding.places = {place(actor.stamp, "writes " + names_.memory(address, bytes)),
+                      place(lost.init, "initialised it")};
+    findings_.concerns(*lost.circle);
+  });
+  owner.live.erase(barrier);
 }
 
 // Who arrived in the phase that ends now and in the one before, where none arrived in both and all at one instruction:

@@ -32,11 +32,23 @@ bool Judge::async_reads_ordered(const Actor& actor, u32 number) const {
          actor.knows.clock.time(async_line(work.source_line), Known::reads) >= work.source_time;
 }
 
-// A copy that this actor does not know of has taken the place of a result that it does know of and that nobody had
-// read: the copy came too early, not the reader.
-bool Judge::overwrote_unread(const Actor& actor, const Stamp& write) const {
-  const u32 unread = async_[write.async].unread;
-  return unread != 0 && async_ordered(actor, unread, Known::data);
+// A copy that this actor does not know of has taken the place of a result that it does know of, and nobody had read
+// that or the copy's issuer had no word from this actor since it waited for it: the copy came too early, not the
+// reader.
+bool Judge::came_too_early(const Actor& actor, const Stamp& write) {
+  const AsyncWork& copy = async_[write.async];
+  if (copy.unread != 0 && async_ordered(actor, copy.unread, Known::data)) return true;
+  if (copy.replaced == 0 || !async_ordered(actor, copy.replaced, Known::data)) return false;
+  const u64 address = async_[copy.replaced].barrier;
+  const Mbarrier* const barrier = address != 0 ? find_mbarrier(actor.warp.cluster(), address) : nullptr;
+  if (barrier == nullptr) return false;
+  const u32 warp = actor.stamp.warp, lanes = actor.stamp.lanes;
+  const auto heard = barrier->heard.find(warp);
+  if (heard == barrier->heard.end() || (heard->second.lanes & lanes) == 0) return false;
+  const u32 since = heard->second.time;
+  if (copy.issue.warp == warp && (copy.issue.lanes & lanes) != 0) return copy.issue.time <= since;
+  const u32 lane = static_cast<u32>(std::countr_zero(copy.issue.lanes));
+  return !state_of(copy.issue.warp).clock.of_lane(lane).clock.covers_any(warp, lanes, since, Known::control);
 }
 
 Scope Judge::distance(u32 warp, u32 other) const {
@@ -86,7 +98,7 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                              (earlier == nullptr ? ordered(actor, before, Known::data)
                                                  : earlier->generic && async_ordered(actor, before.async, Known::data));
   // A read of what a copy brings: in the order of this run, or, where memory held nothing yet, the other way round.
-  const bool too_early = earlier != nullptr && before_wrote && !actor.writes && !overwrote_unread(actor, before);
+  const bool too_early = earlier != nullptr && before_wrote && !actor.writes && !came_too_early(actor, before);
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
   const bool cp_async_to_product =
       fence_missing && earlier != nullptr && !earlier->signals && async_[actor.stamp.async].matrix;
@@ -128,9 +140,10 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
     } else if (earlier != nullptr || (async && actor.writes)) {
       const bool overwritten = before_wrote && !actor.writes;  // what this reads is being replaced
       finding.message = fmt::format("{} memory is overwritten while {} may still be {} it", memory,
-                                    earlier == nullptr || overwritten ? "a reader"
-                                    : earlier->matrix                 ? "a wgmma"
-                                                                      : "a copy",
+                                    overwritten          ? "a reader"
+                                    : earlier == nullptr ? (before_wrote ? "a thread" : "a reader")
+                                    : earlier->matrix    ? "a wgmma"
+                                                         : "a copy",
                                     before_wrote && !overwritten ? "writing" : "reading");
       if (earlier != nullptr && earlier->matrix)
         finding.help = "wait with wgmma.wait_group before the memory is given back";
@@ -187,7 +200,15 @@ const std::byte* Judge::bytes_at(const Actor& actor, u64 address, u64 bytes) con
   return blocks[rank]->shared.data() + offset;
 }
 
-void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes) {
+// What came before a read is passed on with the word that this has been read; to asynchronous work by its own reads
+// only, whose fence then stood between.
+bool Judge::passed_on(const Actor& actor, const Stamp* reader) const {
+  if (reader == nullptr || !actor.writes || actor.reads || (actor.async_proxy && reader->async == 0)) return false;
+  return reader->async != 0 ? async_reads_ordered(actor, reader->async) : ordered(actor, *reader, Known::reads);
+}
+
+// `reader`: one that has read it since.
+void Judge::check_write(Actor& actor, const Stamp& write, const Stamp* reader, u64 address, u64 bytes) {
   const Stamp& me = actor.stamp;
   if (write.async != 0 ? write.async == actor.after : write.together(me)) return;
   if (conflict_is_strong(write, me)) return;
@@ -197,14 +218,19 @@ void Judge::check_write(Actor& actor, const Stamp& write, u64 address, u64 bytes
     const Known way = proxies_differ ? actor.way() : actor.reads ? Known::data : Known::reads;
     if (async_ordered(actor, write.async, way)) {
       actor.after = write.async;
+      if (actor.reads) check_layout(actor, write);
       return;
     }
+    const u32 twin = async_[write.async].twin;
+    if (twin != 0 && me.async != 0 && twin == async_[me.async].twin) return;
   } else if (ordered(actor, write, actor.way())) {
+    if (actor.layout != nullptr && actor.reads) check_layout(actor, write);
     return;
   } else if (me.strong && !actor.writes &&
              actor.knows.pending.covers(write.warp, write.lanes, write.time, Known::data)) {
     return;  // a volatile read after a flag that was read with no fence behind it
   }
+  if (passed_on(actor, reader)) return;
   if (is_atomic(write) && is_plain_read(actor)) return doubt_read(me, write, address, bytes);
   const bool plain_pair = actor.writes && !actor.reads && me.async == 0 && write.async == 0;
   const std::byte* const at = plain_pair ? bytes_at(actor, address, bytes) : nullptr;
@@ -247,6 +273,19 @@ void Judge::check_reader(const Actor& actor, const Stamp& reader, bool was_writt
     return doubt_read(reader, actor.stamp, address, bytes);
   const bool by_caller = !actor.shared && !is_unwritten(address);
   race(actor, reader, false, was_written || by_caller, address, bytes);
+}
+
+void Judge::lanes_differ(const Warp& warp, const Op& op, u32 lane, u64 address, u32 bytes) {
+  const bool shared = is_shared(address);
+  if (!shared && !is_global(address)) return;
+  const u32 site = site_of(warp, op);
+  findings_.report(shared ? Flaw::shared_race : Flaw::global_race, site, site, [&](Finding& finding) {
+    finding.message = "lanes of one warp store different values to one address with one instruction";
+    finding.help = "one lane stores, or an atomic operation";
+    finding.places = {place(
+        stamp(warp, 1u << lane, site),
+        fmt::format("lane {} writes {}, and a later lane another value there", lane, names_.memory(address, bytes)))};
+  });
 }
 
 // Ordinary stores that nothing orders are no race where the second changed nothing.

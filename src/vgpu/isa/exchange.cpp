@@ -7,6 +7,8 @@
 
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/gather.hpp"
+#include "vgpu/machine/block.hpp"
+#include "vgpu/machine/observer.hpp"
 
 namespace wm::vgpu::isa {
 
@@ -55,6 +57,9 @@ Step shuffle_op(Warp& warp, const Op& op, u32 active) {
     if (!inside) from = lane;
     valid |= static_cast<u32>(inside) << lane;
     result[lane] = a[from & 31];
+    const bool absent = (active >> lane & 1) != 0 && (active >> (from & 31) & 1) == 0;
+    if (absent && warp.launch().observer != nullptr) [[unlikely]]
+      warp.launch().observer->shuffles_absent(warp, op, lane, from & 31);
   }
   fill_row(warp.row32(op.d), active, [&](u32 i) { return result[i]; });
   warp.set_predicate(s.p, valid, active);

@@ -66,6 +66,18 @@ Step store_op(Warp& warp, const Op& op, u32 active) {
     else
       for_each_lane(active, [&](u32 i) { put(i, k, row); });
   }
+  if (warp.launch().observer != nullptr && !warp.effect(op).strong()) [[unlikely]]
+    for (u32 k = 0; k < t.count; ++k) {
+      // A lane whose value is not there was overwritten by a later one.
+      const auto* row = source_row<E>(warp, t.rows[k]);
+      for_each_lane(active, [&](u32 i) {
+        const auto value = static_cast<E>(row[i]);
+        if (std::memcmp(bytes.at[i] + k * sizeof(E), &value, sizeof(E)) == 0) return;
+        const bool shared = t.space == AddressSpace::shared || t.space == AddressSpace::shared_cluster;
+        warp.launch().observer->lanes_differ(warp, op, i, addresses[i] + k * sizeof(E) + (shared ? shared_window : 0),
+                                             sizeof(E));
+      });
+    }
   return Step::go;
 }
 

@@ -198,14 +198,23 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
       if (c.inside) issue.reads.add(c.global, c.bytes);
     });
   else
-    copy::for_each_stored_chunk(map, at, offset, [&](const copy::Chunk& c) {
-      issue.reads.add(window + c.shared, c.bytes);
-      issue.writes.add(c.global, c.bytes);
+    copy::for_each_stored_chunk(map, at, offset, [&](const copy::Chunk& c) { issue.writes.add(c.global, c.bytes); });
+  // Where the tensor ends within 16 bytes a store moves the rest of them too; what it reads there means nothing.
+  if (!load)
+    copy::for_each_loaded_chunk(map, at, offset, [&](const copy::Chunk& c) {
+      if (c.inside) issue.reads.add(window + c.shared, c.bytes);
     });
   issue.barrier = tile.barrier;
   issue.map = map_address;
   issue.tile = tile.shared;
-  issue.swizzle_pattern = copy::pattern_of(map.swizzle);
+  const u32 pattern = copy::pattern_of(map.swizzle), element = copy::element_bytes(map);
+  issue.layout.pattern = pattern;
+  issue.layout.chunks =
+      pattern == 0 || map.swizzle == Swizzle::b32 || map.swizzle == Swizzle::b64 || map.swizzle == Swizzle::b128;
+  if (map.interleave == Interleave::none)
+    issue.layout.row_bytes = (map.mode == MapMode::im2col ? map.channels : map.box[0]) * element;
+  issue.layout.float_bytes = is_floating(map.element) ? element : 0;
+  issue.layout.aligned = pattern == 0 || tile.shared % pattern == 0;
   return observer->copy_issued(warp, lane, issue);
 }
 

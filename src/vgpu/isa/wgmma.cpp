@@ -98,21 +98,28 @@ MatrixReads reads_of(const Warp& warp, const Multiply& m, const MatrixIssue& iss
   what.sums = m.sums;
   what.factors = m.factors;
   const u64 window = shared_window + warp.block().shared_base;
-  const auto add = [&](const numeric::MatrixDescriptor& matrix, bool mn_major, u32 first, u32 rows) {
-    what.operands.push_back(
-        {matrix.address, matrix.swizzle == numeric::Swizzle::none ? 0 : 8 * matrix.pitch(), matrix.base_offset});
+  const auto add = [&](const numeric::MatrixDescriptor& matrix, bool mn_major, u32 first, u32 rows, u32 element) {
+    auto& operand = what.operands.emplace_back();
+    operand.address = matrix.address;
+    TileLayout& layout = operand.layout;
+    layout.pattern = matrix.swizzle == numeric::Swizzle::none ? 0 : 8 * matrix.pitch();
+    layout.row_bytes = matrix.pitch();
+    layout.float_bytes = element;
+    // A step along K moves within the pattern's rows; the rows themselves must start where the pattern does.
+    layout.aligned = layout.pattern == 0 || matrix.base_offset != 0 || matrix.address % layout.pattern / 128 == 0;
     if (mn_major) {
       for (u32 k = 0; k < static_cast<u32>(m.shape.k()); ++k)
         for (u32 group = first / 8; group < (first + rows) / 8; ++group)
-          what.reads.add(window + matrix.mn_major(group, k), 16);
+          operand.reads.add(window + matrix.mn_major(group, k), 16);
     } else {
       for (u32 row = first; row < first + rows; ++row)
-        for (u32 chunk = 0; chunk < 2; ++chunk) what.reads.add(window + matrix.k_major(row, chunk), 16);
+        for (u32 chunk = 0; chunk < 2; ++chunk) operand.reads.add(window + matrix.k_major(row, chunk), 16);
     }
   };
+  const u32 element = 32 / static_cast<u32>(m.shape.k());  // bytes: a step is 32 bytes along k
   if (m.a_rows.empty())
-    add(numeric::MatrixDescriptor::decode(issue.a), m.a_mn_major, warp.index() % warps_per_group * 16, 16);
-  add(numeric::MatrixDescriptor::decode(issue.b), m.b_mn_major, 0, static_cast<u32>(m.shape.n));
+    add(numeric::MatrixDescriptor::decode(issue.a), m.a_mn_major, warp.index() % warps_per_group * 16, 16, element);
+  add(numeric::MatrixDescriptor::decode(issue.b), m.b_mn_major, 0, static_cast<u32>(m.shape.n), element);
   return what;
 }
 

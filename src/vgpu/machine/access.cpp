@@ -127,6 +127,14 @@ void note(Warp& warp, AddressSpace space, AccessKind kind, u64 some_address) {
   if (kind != AccessKind::read || space == AddressSpace::global) ++c.events;
 }
 
+// What lanes touch that are out of bounds in a run that goes on: zeros to read, and a place where stores are lost.
+std::byte* nowhere(u32 lane) {
+  constexpr std::size_t most_bytes = 64;
+  thread_local std::array<std::array<std::byte, most_bytes>, lanes_per_warp> places;
+  places[lane].fill(std::byte{0});
+  return places[lane].data();
+}
+
 // The addresses that the observer sees are generic.
 void observe(Warp& warp, const Op& op, AddressSpace space, const LaneAddresses& addresses, u32 bytes, AccessKind kind,
              u32 active) {
@@ -143,7 +151,7 @@ void observe(Warp& warp, const Op& op, AddressSpace space, const LaneAddresses& 
 Located locate(u64 generic) {
   if (in_window(generic, shared_window)) return {AddressSpace::shared_cluster, generic - shared_window};
   if (in_window(generic, local_window)) return {AddressSpace::local, generic - local_window};
-  if (in_window(generic, param_window)) return {AddressSpace::param, generic};
+  if (is_parameter(generic)) return {AddressSpace::param, generic};
   return {AddressSpace::global, generic};
 }
 
@@ -174,8 +182,7 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
              AccessKind kind, u32 active, LaneBytes& out) {
   const u64 some = addresses[std::countr_zero(active)];
   note(warp, space, kind, some);
-  if (warp.launch().observer != nullptr) [[unlikely]]
-    observe(warp, op, space, addresses, bytes, kind, active);
+  Observer* const observer = warp.launch().observer;
   // Inactive lanes take the address of an active one, so that the loops below need no mask.
   if (active != all_lanes)
     for (u32 i = 0; i < lanes_per_warp; ++i) addresses[i] = active >> i & 1 ? addresses[i] : some;
@@ -185,9 +192,11 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
     high = std::max(high, addresses[i]);
     bits |= addresses[i];
   }
-  if (bits & (alignment - 1)) [[unlikely]]
+  if (bits & (alignment - 1)) [[unlikely]] {
+    if (observer != nullptr) observe(warp, op, space, addresses, bytes, kind, active);
     for (u32 i = 0; i < lanes_per_warp; ++i)
       if (active >> i & 1) check_alignment(warp, space, kind, addresses[i], alignment, i);
+  }
 
   // All lanes in one piece of memory: the usual case.
   const u64 span = high - low + bytes;
@@ -219,11 +228,29 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
     }
     if (host != nullptr) {
       for (u32 i = 0; i < lanes_per_warp; ++i) out.at[i] = host + (addresses[i] - origin);
+      if (observer != nullptr) [[unlikely]]
+        observe(warp, op, space, addresses, bytes, kind, active);
       return;
     }
   }
-  for (u32 i = 0; i < lanes_per_warp; ++i)
-    out.at[i] = active >> i & 1 ? any_bytes(warp, space, addresses[i], bytes, kind, i) : nullptr;
+  out.at.fill(nullptr);
+  u32 inside = active;
+  for (u32 left = active; left != 0; left &= left - 1) {
+    const u32 i = static_cast<u32>(std::countr_zero(left));
+    try {
+      out.at[i] = any_bytes(warp, space, addresses[i], bytes, kind, i);
+    } catch (const Fault& fault) {
+      if (observer == nullptr) throw;
+      if (fault.finding != fault::out_of_bounds) {
+        observe(warp, op, space, addresses, bytes, kind, inside);
+        throw;
+      }
+      observer->out_of_bounds(fault);
+      out.at[i] = nowhere(i);
+      inside &= ~(1u << i);
+    }
+  }
+  if (observer != nullptr && inside != 0) observe(warp, op, space, addresses, bytes, kind, inside);
   for (u32 i = 0; i < lanes_per_warp; ++i)
     if (out.at[i] == nullptr) out.at[i] = out.at[std::countr_zero(active)];
 }

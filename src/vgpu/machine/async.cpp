@@ -32,31 +32,31 @@ bool advance(AsyncOperation& operation, Cluster& cluster, Random* dice) {
 Origin Origin::of(Warp& warp, u32 lane) { return {&warp, warp.function(), warp.pc - 1, lane}; }
 
 void AsyncQueue::issue(Cluster& cluster, std::unique_ptr<AsyncOperation> operation) {
-  pending_.push_back(std::move(operation));
   ++cluster.events;
   ++cluster.advances;
-  if (cluster.run->options.mode != Mode::adversarial) return;
-  // As early as allowed, or as late: both ends find bugs that the middle hides.
-  pending_.back()->late = cluster.random.chance(2);
-  const std::size_t index = pending_.size() - 1;
-  if (!pending_.back()->late && first_of_stream(index))
-    while (!advance_at(cluster, index, &cluster.random)) {
+  if (operation->stream != 0) streams_[operation->stream].push_back(operation.get());
+  // As early as allowed, or only when nobody can go on without it: both ends find bugs that the middle hides.
+  const bool adversarial = cluster.run->options.mode == Mode::adversarial;
+  const bool late = adversarial && cluster.random.chance(2);
+  Operations& operations = late ? late_ : pending_;
+  operations.push_back(std::move(operation));
+  if (adversarial && !late && first_of_stream(*pending_.back()))
+    while (!advance_at(cluster, pending_, pending_.size() - 1, &cluster.random)) {
     }
 }
 
-bool AsyncQueue::first_of_stream(std::size_t index) const {
-  const u64 stream = pending_[index]->stream;
-  if (stream == 0) return true;
-  for (std::size_t i = 0; i < index; ++i)
-    if (pending_[i]->stream == stream) return false;
-  return true;
+bool AsyncQueue::first_of_stream(const AsyncOperation& operation) const {
+  return operation.stream == 0 || streams_.at(operation.stream).front() == &operation;
 }
 
-bool AsyncQueue::advance_at(Cluster& cluster, std::size_t index, Random* dice) {
+// What is done leaves its place to the last of them.
+bool AsyncQueue::advance_at(Cluster& cluster, Operations& operations, std::size_t index, Random* dice) {
   ++cluster.events;
   ++cluster.advances;
-  if (!advance(*pending_[index], cluster, dice)) return false;
-  pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (!advance(*operations[index], cluster, dice)) return false;
+  if (const u64 stream = operations[index]->stream; stream != 0) streams_.at(stream).pop_front();
+  operations[index] = std::move(operations.back());
+  operations.pop_back();
   return true;
 }
 
@@ -64,31 +64,35 @@ bool AsyncQueue::pump(Cluster& cluster) {
   if (pending_.empty()) return false;
   if (cluster.run->options.mode == Mode::friendly) {
     for (auto& operation : pending_) advance(*operation, cluster, nullptr);
-    pending_.clear();
+    clear();
     ++cluster.events;
     ++cluster.advances;
     return true;
   }
   bool moved = false;
   for (std::size_t i = 0; i < pending_.size();) {
-    const bool now = !pending_[i]->late && cluster.random.chance(4) && first_of_stream(i);
-    if (!now) {
+    if (!cluster.random.chance(4) || !first_of_stream(*pending_[i])) {
       ++i;
       continue;
     }
     moved = true;
-    if (!advance_at(cluster, i, &cluster.random)) ++i;
+    if (!advance_at(cluster, pending_, i, &cluster.random)) ++i;
   }
   return moved;
 }
 
 bool AsyncQueue::force(Cluster& cluster) {
-  if (pending_.empty()) return false;
-  std::size_t index = 0;
-  do index = cluster.random.below(static_cast<u32>(pending_.size()));
-  while (!first_of_stream(index));
-  advance_at(cluster, index, cluster.run->options.mode == Mode::friendly ? nullptr : &cluster.random);
-  return true;
+  const std::size_t all = pending_.size() + late_.size();
+  if (all == 0) return false;
+  Random* const dice = cluster.run->options.mode == Mode::friendly ? nullptr : &cluster.random;
+  for (;;) {
+    const std::size_t index = cluster.random.below(static_cast<u32>(all));
+    Operations& operations = index < pending_.size() ? pending_ : late_;
+    const std::size_t at = index < pending_.size() ? index : index - pending_.size();
+    if (!first_of_stream(*operations[at])) continue;
+    advance_at(cluster, operations, at, dice);
+    return true;
+  }
 }
 
 }  // namespace wm::vgpu

@@ -2,6 +2,8 @@
 // the scheduler's mode chooses.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,9 +36,8 @@ class AsyncOperation {
   virtual bool advance(Cluster& cluster, Random* dice) = 0;
 
   Origin origin;
-  u64 watched = 0;    // the observer's number for it
-  u64 stream = 0;     // operations of one stream complete in the order of their issue; 0: independent
-  bool late = false;  // adversarial: only when nobody can go on without it
+  u64 watched = 0;  // the observer's number for it
+  u64 stream = 0;   // operations of one stream complete in the order of their issue; 0: independent
 };
 
 class AsyncQueue {
@@ -46,13 +47,19 @@ class AsyncQueue {
   bool pump(Cluster& cluster);
   // Nobody can go on: moves at least one operation. False where there is none.
   bool force(Cluster& cluster);
-  bool empty() const { return pending_.empty(); }
-  void clear() { pending_.clear(); }
+  bool empty() const { return pending_.empty() && late_.empty(); }
+  void clear() {
+    pending_.clear();
+    late_.clear();
+    streams_.clear();
+  }
 
  private:
-  bool advance_at(Cluster& cluster, std::size_t index, Random* dice);
-  bool first_of_stream(std::size_t index) const;
-  std::vector<std::unique_ptr<AsyncOperation>> pending_;  // in the order of issue
+  using Operations = std::vector<std::unique_ptr<AsyncOperation>>;
+  bool advance_at(Cluster& cluster, Operations& operations, std::size_t index, Random* dice);
+  bool first_of_stream(const AsyncOperation& operation) const;
+  Operations pending_, late_;  // `late_` are many where copies are many: nobody looks through them
+  std::map<u64, std::deque<const AsyncOperation*>> streams_;  // in the order of issue
 };
 
 }  // namespace wm::vgpu

@@ -26,8 +26,12 @@ constexpr std::array list = std::to_array<Entry>({
      {"barrier-init-not-visible", Severity::error, "no fence made an mbarrier's initialisation visible to who uses it",
       "the initialising thread runs fence.mbarrier_init.release.cluster before the barrier that lets the others go"}},
     {Flaw::barrier_reinitialised,
-     {"barrier-reinitialised", Severity::error, "an mbarrier is initialised again while a thread may still use it",
-      "a barrier between the last use and the new initialisation"}},
+     {"barrier-reinitialised", Severity::error,
+      "an mbarrier is initialised again, or invalidated, while it may still be used",
+      "a barrier between the last use and mbarrier.inval, which comes before a new mbarrier.init"}},
+    {Flaw::barrier_overwritten,
+     {"barrier-overwritten", Severity::error, "data is written over an mbarrier that is alive",
+      "mbarrier.inval, and a barrier, before its memory is used for anything else"}},
     {Flaw::barrier_overrun,
      {"barrier-overrun", Severity::error, "more arrivals at an mbarrier than it was initialised for",
       "initialise it with the number of threads that arrive, or let fewer arrive"}},
@@ -90,9 +94,15 @@ constexpr std::array list = std::to_array<Entry>({
     {Flaw::uninitialised_read,
      {"uninitialised-read", Severity::error, "memory or a register is read that nobody has written",
       "write it first; memory holds nothing when a kernel starts"}},
+    {Flaw::absent_lane,
+     {"absent-lane", Severity::error, "a shuffle reads a lane that does not take part: an undefined value",
+      "all lanes that are read from execute the shuffle and are in its mask"}},
     {Flaw::misaligned_tile,
      {"misaligned-tile", Severity::error, "a swizzled tile does not begin where its pattern does",
       "align the tile to its pattern, which follows the address, not the tile"}},
+    {Flaw::layout_mismatch,
+     {"layout-mismatch", Severity::error, "a product reads a tile in another layout than it was written in",
+      "the tensor map and the matrix descriptor name the same swizzle; without one, a box is 16 bytes wide"}},
     {Flaw::stale_tensor_map,
      {"stale-tensor-map", Severity::error, "a copy uses a tensor map that was changed, without the fences for it",
       "the writer runs fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy), the copying thread "
@@ -109,12 +119,15 @@ constexpr std::array list = std::to_array<Entry>({
     {Flaw::uncoalesced,
      {"uncoalesced", Severity::advice, "an access of a warp touches more sectors of global memory than its bytes need",
       "let neighbouring lanes touch neighbouring addresses"}},
+    {Flaw::ring_not_reused,
+     {"ring-not-reused", Severity::advice, "no stage of a ring was filled twice in this run: too small to judge reuse",
+      "check a problem of more steps than the ring has stages"}},
 });
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < list.size(); ++i)
     if (list[i].first != static_cast<Flaw>(i)) return false;
-  return list.back().first == Flaw::uncoalesced;
+  return list.back().first == Flaw::ring_not_reused;
 }
 static_assert(in_order(), "the list follows the enumeration and has all of it");
 

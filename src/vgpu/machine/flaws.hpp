@@ -13,6 +13,7 @@ enum class Flaw : u8 {
   barrier_not_initialised,
   barrier_init_not_visible,
   barrier_reinitialised,
+  barrier_overwritten,
   barrier_overrun,
   barrier_count_mismatch,
   missed_phase,
@@ -32,12 +33,15 @@ enum class Flaw : u8 {
   misaligned,
   use_after_free,
   uninitialised_read,
+  absent_lane,
   misaligned_tile,
+  layout_mismatch,
   stale_tensor_map,
   misplaced_tensor_map,
   execution_fault,
   bank_conflicts,
   uncoalesced,
+  ring_not_reused,
 };
 
 // What PTX demands and released code omits everywhere without harm seen.

@@ -12,6 +12,7 @@ namespace wm::vgpu {
 struct MemoryRange {
   u64 address = 0;
   u64 bytes = 0;
+  bool operator==(const MemoryRange&) const = default;
 };
 
 class Footprint {
@@ -20,7 +21,9 @@ class Footprint {
   struct Page {
     u64 address = 0;  // generic
     u64 grains = 0;
+    bool operator==(const Page&) const = default;
   };
+  bool operator==(const Footprint&) const = default;
 
   void add(u64 address, u64 bytes) {
     bytes_ += bytes;

@@ -10,6 +10,7 @@
 
 namespace wm::vgpu {
 
+class Fault;
 class Warp;
 struct Cluster;
 
@@ -27,22 +28,30 @@ struct MbarrierUse {
   bool done = false;  // and it is over
 };
 
+// How a tile lies in shared memory: as a copy of a tensor writes it, or as a product takes it to lie.
+struct TileLayout {
+  u32 pattern = 0;      // bytes after which its swizzle repeats; 0: none
+  bool chunks = true;   // of 16 bytes are what the swizzle moves
+  u32 row_bytes = 0;    // of the innermost dimension of a box; without swizzle a product takes rows of 16
+  u32 float_bytes = 0;  // of an element, where it is a floating-point number
+  bool aligned = true;  // it begins where the pattern does
+};
+
 // A copy as it is issued: what it will read and write, and the mbarrier it signals. The op's effect says the rest.
 struct CopyIssue {
   Footprint reads, writes;
-  u64 barrier = 0;          // shared address with rank; 0: none
-  u64 map = 0;              // generic address of its tensor map; 0: none
-  u64 tile = 0;             // shared address of a swizzled tile
-  u32 swizzle_pattern = 0;  // bytes after which the tile's pattern repeats; 0: no swizzle
+  u64 barrier = 0;    // shared address with rank; 0: none
+  u64 map = 0;        // generic address of its tensor map; 0: none
+  u64 tile = 0;       // shared address of a tensor's tile
+  TileLayout layout;  // of that
 };
 
 // A warp's share of a wgmma: the shared memory it reads, and the bases of its operands.
 struct MatrixReads {
-  Footprint reads;
   struct Operand {
-    u32 address = 0;          // in the block's shared memory
-    u32 swizzle_pattern = 0;  // bytes; 0: none
-    u32 base_offset = 0;
+    u32 address = 0;  // in the block's shared memory
+    TileLayout layout;
+    Footprint reads;
   };
   std::vector<Operand> operands;
   bool accumulates = true;
@@ -69,6 +78,13 @@ class Observer {
   virtual void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) = 0;
 
   // bar.sync, bar.red (`waits`) and bar.arrive. `threads` 0: all of the block.
+  // This access ends a run that nobody watches. Here it goes on: such a load reads zeros, such a store does nothing.
+  virtual void out_of_bounds(const Fault& fault) = 0;
+  // Lanes of one weak store wrote different values to the same bytes at `address`, generic: this one and an earlier
+  // one.
+  virtual void lanes_differ(const Warp& warp, const Op& op, u32 lane, u64 address, u32 bytes) = 0;
+  // A shuffle gave `lane` the value of a lane that does not take part.
+  virtual void shuffles_absent(const Warp& warp, const Op& op, u32 lane, u32 from) = 0;
   virtual void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) = 0;
   virtual void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) = 0;
 

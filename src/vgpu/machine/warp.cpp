@@ -21,6 +21,9 @@ constexpr u32 none = ~0u;
 constexpr u32 turn = 256;       // instructions a part may run while others could
 constexpr u64 patience = 2048;  // instructions after which a part that could run goes first
 constexpr u32 deepest_call = 1000;
+// With dice: so many instructions parts of a warp may run in any order, and then a quarter of all. A loop that lanes
+// leave one by one would run once for each of them otherwise.
+constexpr u64 least_scattered = 512;
 }  // namespace
 
 template <class Word>
@@ -42,7 +45,7 @@ void Warp::start(Block& block, u32 index, u32 threads) {
   matrices.clear();
   tensor_stores = 0;
   cluster_arrived = cluster_parity = 0;
-  instructions_ = 0;
+  instructions_ = scattered_ = 0;
   mask = live_;
   reserve(frame_);
   Part part;
@@ -117,8 +120,7 @@ u32 Warp::run(u32 budget) {
     u32 end = ~0u;
     if (parts_.size() > 1) {
       if (contended) {
-        const bool dice = launch().options.mode != Mode::friendly;
-        allowance = std::min(allowance, dice ? 1 + cluster().random.below(32) : turn);
+        allowance = std::min(allowance, scatters() ? 1 + cluster().random.below(32) : turn);
       }
       end = limit();
     }
@@ -157,7 +159,9 @@ u32 Warp::run(u32 budget) {
         observer->executed(*this, op, (active & mask) | (mask & ~before), pc == at);
         return next;
       });
-    used += static_cast<u32>(instructions_ + allowance - stop);
+    const u32 ran = static_cast<u32>(instructions_ + allowance - stop);
+    used += ran;
+    if (contended) scattered_ += ran;
     Part& part = parts_[current_];
     part.pc = pc;
     part.mask = mask;
@@ -186,7 +190,7 @@ u32 Warp::pick(bool& contended) {
   }
   contended = count > 1;
   if (!contended) return best;
-  if (launch().options.mode != Mode::friendly) {
+  if (scatters()) {
     u32 skip = cluster().random.below(count);
     for (u32 i = 0;; ++i)
       if (parts_[i].wait.kind == WaitKind::none && skip-- == 0) return i;
@@ -211,9 +215,13 @@ u32 Warp::limit() const {
   return nearest;
 }
 
+bool Warp::scatters() const {
+  return launch().options.mode != Mode::friendly && scattered_ < least_scattered + instructions_ / 4;
+}
+
 // Joins parts that stand at the same place. In adversarial mode nothing is joined before an instruction asks for it.
 void Warp::merge() {
-  if (launch().options.mode == Mode::adversarial) return;
+  if (launch().options.mode == Mode::adversarial && scatters()) return;
   const auto joinable = [](const Part& p) { return p.wait.kind == WaitKind::none && !p.resumed; };
   for (u32 i = 0; i < parts_.size(); ++i) {
     if (!joinable(parts_[i])) continue;

@@ -146,6 +146,7 @@ class Warp {
   u32 cluster_arrived = 0, cluster_parity = 0;  // barrier.cluster: lanes that have arrived, and in which phase
 
  private:
+  bool scatters() const;  // its parts go in any order
   bool ready(Part& part);
   bool release_gathered(const Part& part);
   bool same_place(const Part& a, const Part& b) const;
@@ -169,7 +170,7 @@ class Warp {
 
   std::vector<Part> parts_;
   u32 current_ = 0;
-  u64 instructions_ = 0;
+  u64 instructions_ = 0, scattered_ = 0;  // run, and run while another part could
 
   struct Free {
     void operator()(void* p) const { ::operator delete[](p, std::align_val_t{64}); }

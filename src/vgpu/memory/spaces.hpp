@@ -16,7 +16,8 @@ inline constexpr u64 global_end = 0x0000'7000'0000'0000;
 inline constexpr u64 window_bytes = u64{1} << 32;
 inline constexpr u64 tensor_window = 0x0000'7a00'0000'0000;    // cells of tensor memory, for the judge alone
 inline constexpr u64 function_window = 0x0000'7b00'0000'0000;  // code addresses: 16 bytes a function
-inline constexpr u64 param_window = 0x0000'7c00'0000'0000;     // the kernel's parameters
+// The kernel's parameters: compilers take such an address in 32 bits too.
+inline constexpr u64 param_window = 0x7c00'0000;
 inline constexpr u64 local_window = 0x0000'7d00'0000'0000;
 inline constexpr u64 shared_window = 0x0000'7e00'0000'0000;
 
@@ -29,6 +30,7 @@ inline constexpr u32 most_local_bytes = 512 * 1024;
 inline constexpr u32 most_parameter_bytes = 32764;
 
 inline bool in_window(u64 address, u64 window) { return address - window < window_bytes; }
+inline bool is_parameter(u64 generic) { return generic - param_window < 2 * most_parameter_bytes; }
 inline bool is_shared(u64 generic) { return in_window(generic, shared_window); }
 inline bool is_tensor(u64 generic) { return in_window(generic, tensor_window); }
 inline bool is_heap(u64 generic) { return generic >= heap_begin && generic < global_end; }

@@ -14,6 +14,7 @@ extern "C" __global__ void kernel(const u32* x, u32* y) {
     if (threadIdx.x < 64) y[64 * i + threadIdx.x] = tile[i][threadIdx.x];
 #ifdef REPAIRED
     __syncthreads();
+    if (threadIdx.x == 0) mbarrier::invalidate(&full);
 #endif
     if (threadIdx.x == 0) {
       mbarrier::init(&full, 1);  // expect: first

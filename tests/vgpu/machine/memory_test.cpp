@@ -42,6 +42,10 @@ TEST(Memory, SpacesHaveTheirAddresses) {
   EXPECT_EQ(first("mov.u64 %rd5, test_in; cvta.param.u64 %rd6, %rd5; ld.u64 %rd7, [%rd6]; setp.eq.u64 %p1, %rd7, %in; "
                   "selp.u32 %r0, 1, 0, %p1;"),
             1u);
+  // A parameter's address fits in 32 bits, and is no null pointer: Triton takes that of every tensor map so.
+  EXPECT_EQ(first("mov.b32 %r1, test_in; cvt.u64.u32 %rd5, %r1; cvta.param.u64 %rd6, %rd5; ld.u64 %rd7, [%rd6]; "
+                  "setp.eq.u64 %p1, %rd7, %in; setp.ne.and.u32 %p1, %r1, 0, %p1; selp.u32 %r0, 1, 0, %p1;"),
+            1u);
   EXPECT_EQ(
       first(".shared .align 4 .b32 word; mov.u64 %rd5, word; cvta.shared.u64 %rd6, %rd5; isspacep.shared %p1, %rd6; "
             "isspacep.global %p2, %rd39; and.pred %p1, %p1, %p2; selp.u32 %r0, 1, 0, %p1;"),

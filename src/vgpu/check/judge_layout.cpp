@@ -1,0 +1,103 @@
+// How tiles lie: written in one layout and read in another, lanes that copy the same, rings that went round too seldom.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "vgpu/check/judge.hpp"
+
+namespace wm::vgpu::check {
+
+void Judge::misaligned(const Stamp& tile, const TileLayout& layout, const Stamp& other, const char* what) {
+  findings_.report(Flaw::misaligned_tile, tile.site, 0, [&](Finding& finding) {
+    finding.message = fmt::format("a swizzled tile does not begin at a multiple of its pattern's {} bytes, and {}",
+                                  layout.pattern, what);
+    finding.help =
+        fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile", layout.pattern);
+    finding.places = {place(tile, "takes the tile by its address"), place(other, "does not")};
+  });
+}
+
+// A read of what `write` wrote. The pattern of a swizzle follows the address, so that copies and products agree
+// wherever a tile begins; who reckons from its beginning does not.
+void Judge::check_layout(const Actor& actor, const Stamp& write) {
+  const TileLayout* const mine = actor.layout;
+  const TileLayout* written = write.async != 0 ? &async_[write.async].layout : nullptr;
+  if (written != nullptr && written->row_bytes == 0) written = nullptr;
+  if (mine == nullptr) {
+    if (written != nullptr && !written->aligned && actor.stamp.async == 0)
+      misaligned(async_[write.async].issue, *written, actor.stamp, "ordinary instructions read it");
+    return;
+  }
+  const bool product = async_[actor.stamp.async].matrix;
+  const bool same = written != nullptr && written->pattern == mine->pattern && written->chunks;
+  if (!mine->aligned && !same && (product || write.async == 0))
+    return misaligned(actor.stamp, *mine, write, "it was not written by a copy with that swizzle");
+  if (!product || written == nullptr) return;
+  const bool narrow = mine->pattern != 0 || written->row_bytes == mine->row_bytes;
+  const bool type = written->float_bytes == 0 || written->float_bytes == mine->float_bytes;
+  if (same && narrow && type) return;
+  findings_.report(Flaw::layout_mismatch, actor.stamp.site, write.site, [&](Finding& finding) {
+    const auto swizzle = [](const TileLayout& layout) {
+      return layout.pattern == 0 ? std::string("no swizzle") : fmt::format("a swizzle of {} bytes", layout.pattern / 8);
+    };
+    finding.message =
+        !same     ? fmt::format("a product reads with {} a tile that a copy wrote with {}{}", swizzle(*mine),
+                                swizzle(*written), written->chunks ? "" : " of other chunks")
+        : !narrow ? fmt::format("a product without swizzle takes rows of 16 bytes, and the copy's box is {} wide",
+                                written->row_bytes)
+                  : fmt::format("a product reads elements of {} bytes, and the copy wrote numbers of {}",
+                                mine->float_bytes, written->float_bytes);
+    finding.places = {place(actor.stamp, "reads the tile"), place(write, "wrote it")};
+  });
+}
+
+// Lanes of one instruction that copy the same bytes to the same place: the chip does it once for each, and nothing
+// comes of the order.
+u32 Judge::twin_of(u32 number, const CopyIssue& issue) {
+  auto& [execution, issues] = same_issues_;
+  if (execution != executions_) {
+    execution = executions_;
+    issues.clear();
+  }
+  for (const auto& [first, other] : issues)
+    if (other.reads == issue.reads && other.writes == issue.writes && other.barrier == issue.barrier) return first;
+  issues.emplace_back(number, issue);
+  return number;
+}
+
+// Barriers of a block that one copy instruction signals are a ring; stages that were filled once say nothing of reuse.
+void Judge::note_rings(const Cluster& cluster) {
+  for (const auto& block : cluster.blocks) {
+    std::map<u32, u32> barriers;  // by site
+    for (const auto& [offset, barrier] : state_of(*block).mbarriers) {
+      if (!barrier.copy.exists()) continue;
+      RingUse& ring = rings_[barrier.copy.site];
+      ring.copy = barrier.copy;
+      ring.reused |= barrier.phase > 1;
+      ring.barriers = std::max(ring.barriers, ++barriers[barrier.copy.site]);
+    }
+  }
+}
+
+void Judge::report_rings() {
+  for (const auto& [site, ring] : rings_) {
+    if (ring.reused || ring.barriers < 2) continue;
+    findings_.report(Flaw::ring_not_reused, site, 0, [&](Finding& finding) {
+      finding.message = fmt::format("none of a ring's {} stages was filled twice in this run: too small to judge reuse",
+                                    ring.barriers);
+      finding.places = {place(ring.copy, "fills the stages")};
+    });
+  }
+}
+
+void Judge::shuffles_absent(const Warp& warp, const Op& op, u32 lane, u32 from) {
+  const u32 site = site_of(warp, op);
+  findings_.report(Flaw::absent_lane, site, 0, [&](Finding& finding) {
+    const bool exited = (warp.live() >> from & 1) == 0;
+    finding.message = fmt::format("a shuffle reads lane {}, which {}: an undefined value", from,
+                                  exited ? "has exited" : "does not take part");
+    finding.places = {place(stamp(warp, 1u << lane, site), fmt::format("lane {} reads it", lane))};
+  });
+}
+
+}  // namespace wm::vgpu::check
