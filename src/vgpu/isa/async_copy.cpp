@@ -7,8 +7,16 @@
 
 namespace wm::vgpu::isa {
 
-std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barrier, const u32* mask) {
-  if (mask == nullptr) return {{shared, barrier}};
+std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barrier, const u32* mask, bool for_pairs) {
+  if (mask == nullptr) {
+    const u64 from = shared >> shared_rank_shift, to = barrier >> shared_rank_shift;
+    if (for_pairs && from / 2 != to / 2)
+      warp.fault(fmt::format("the copy is to block {} of the cluster, and its mbarrier lies in block {}: with "
+                             "`.cta_group::2` it lies in the same block or in the other of its pair",
+                             from, to),
+                 lane);
+    return {{shared, barrier}};
+  }
   std::vector<Destination> all;
   const u32 blocks = static_cast<u32>(warp.cluster().blocks.size());
   const u32 named = *mask & 0xffff;
@@ -18,7 +26,9 @@ std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barr
   for (u32 rank = 0; rank < blocks; ++rank)
     if (named >> rank & 1) {
       const u64 base = u64{rank} << shared_rank_shift;
-      all.push_back({base | (shared & shared_offset_mask), base | (barrier & shared_offset_mask)});
+      const u64 counting = for_pairs ? (rank & ~1u) | (barrier >> shared_rank_shift & 1) : rank;
+      all.push_back(
+          {base | (shared & shared_offset_mask), counting << shared_rank_shift | (barrier & shared_offset_mask)});
     }
   return all;
 }

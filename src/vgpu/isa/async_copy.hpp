@@ -59,12 +59,14 @@ class Pieces {
   std::vector<Range> left_;
 };
 
-// The blocks that a copy writes to: its own destination's, or those of a multicast mask.
+// The blocks that a copy writes to: its own destination's, or those of a multicast mask. The mbarrier of each lies in
+// the same block; of copies for pairs, in that block of the destination's pair whose rank is as odd as the given one's.
 struct Destination {
   u64 shared = 0;   // address with rank
   u64 barrier = 0;  // address with rank; 0: none
 };
-std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barrier, const u32* mask);
+std::vector<Destination> destinations(Warp& warp, u32 lane, u64 shared, u64 barrier, const u32* mask,
+                                      bool for_pairs = false);
 
 // The bytes of shared memory at an address with a rank; throws a fault where they are not all there.
 std::byte* shared_at(Cluster& cluster, u64 address, u64 bytes, const char* what);

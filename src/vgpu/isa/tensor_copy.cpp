@@ -34,6 +34,7 @@ struct TensorOperands {
   std::vector<Operand> offsets;      // im2col
   bool im2col = false;
   bool multicast = false;
+  bool for_pairs = false;  // .cta_group::2: the mbarrier may lie in the other block of a destination's pair
   Operand mask;
   copy::Reduction reduction = copy::Reduction::add;
 };
@@ -248,7 +249,7 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
       return;
     }
     const u32* mask = t.multicast ? &warp.source32(t.mask)[i] : nullptr;
-    for (const Destination& d : destinations(warp, i, shared[i], barrier[i], mask)) {
+    for (const Destination& d : destinations(warp, i, shared[i], barrier[i], mask, t.for_pairs)) {
       resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 128, kind, i);
       resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
       auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d);
@@ -309,6 +310,10 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   if (!prefetch && !d.modifiers.take(load ? "mbarrier::complete_tx::bytes" : "bulk_group"))
     d.refuse(load ? "it needs .mbarrier::complete_tx::bytes" : "it needs .bulk_group");
   t.multicast = load && d.modifiers.take("multicast::cluster");
+  const int group = load ? d.modifiers.take_one_of({"cta_group::1", "cta_group::2"}) : -1;
+  if (group >= 0 && !d.chip().tensor_memory)
+    d.refuse(fmt::format("`.cta_group` comes with sm_100a, and this is {}", d.chip().arch.name()));
+  t.for_pairs = group == 1;
   const bool hint = d.modifiers.take("L2::cache_hint");
   if (prefetch) {
     d.expect_operands(1 + (offsets ? 1 : 0) + (hint ? 1 : 0));
