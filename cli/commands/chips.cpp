@@ -13,7 +13,8 @@
 namespace wm::cli {
 
 DeviceInfo chip_of(const std::string& name) {
-  std::set<std::string> known;
+  if (name == "B200") return Device::open("virtual:sm_100a").info();  // nothing is measured on it: the data sheet's
+  std::set<std::string> known{"B200"};
   for (const DeviceInfo& info : Device::list()) {
     if (info.name == name) return info;
     known.insert(info.name);

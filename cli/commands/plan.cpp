@@ -38,6 +38,25 @@ plan::ChipRates rates_of(const Command& command) {
   return plan::rates_of(chip);
 }
 
+std::string_view device_like(TensorInstruction instruction) {
+  switch (instruction) {
+    case TensorInstruction::wgmma: return "virtual:sm_90a";
+    case TensorInstruction::tcgen05: return "virtual:sm_100a";
+    case TensorInstruction::mma: return "virtual:sm_80";
+  }
+  return "";
+}
+
+// Where the sums of the plan that is taken lie, and what its estimate is worth.
+std::string tensor_memory_words(const GemmPlan& plan) {
+  return fmt::format(
+      "\ntensor memory: sums of a tile in columns 0 to {}, of the next in {} to {}, of {} allocated\n"
+      "binds: what is busy all the time, of products (tensor cores), copies (L2 to shared memory), stores (of the "
+      "sums) "
+      "and memory.\nA prediction from a data sheet's cycles (docs/blackwell.md): no such chip has run it.\n",
+      plan.tile.n - 1, plan.tile.n, 2 * plan.tile.n - 1, plan.tensor_columns());
+}
+
 // What every kind of plan has, with `more` that only this one has.
 template <class Estimate>
 nlohmann::json columns_of(const Estimate& e, bool taken, bool tuned, nlohmann::json more) {
@@ -58,7 +77,8 @@ int plan_gemm(const PlanGemmCommand& command) {
   bench::Shape shape = shape_from(command.shape, command.dtype, command.out_dtype);
   shape.batch = command.batch;
   const plan::ChipRates rates = rates_of(command);
-  const Device like = Device::open(rates.instruction == TensorInstruction::wgmma ? "virtual:sm_90a" : "virtual:sm_80");
+  const bool tensor_memory = facts_of(rates.instruction).tensor_memory;
+  const Device like = Device::open(std::string(device_like(rates.instruction)));
   const GemmKind kind = kind_of(like, shape, major_from(command.a_major), major_from(command.b_major));
   if (shape.empty()) {
     if (command.json)
@@ -76,13 +96,16 @@ int plan_gemm(const PlanGemmCommand& command) {
                            static_cast<std::size_t>(command.show));
   if (command.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const auto& e : rows)
-      list.push_back(columns_of(e, &e == rows.data(), taken->tuned,
-                                {{"tiles", e.schedule.tiles},
-                                 {"waves", e.waves},
-                                 {"band", e.schedule.work.tiles.band},
-                                 {"share_us", e.share_seconds * 1e6},
-                                 {"memory_us", e.memory_seconds * 1e6}}));
+    for (const auto& e : rows) {
+      nlohmann::json more{{"tiles", e.schedule.tiles},
+                          {"waves", e.waves},
+                          {"band", e.schedule.work.tiles.band},
+                          {"share_us", e.share_seconds * 1e6},
+                          {"memory_us", e.memory_seconds * 1e6}};
+      if (tensor_memory)
+        more.update({{"binds", e.binds}, {"tensor_columns", e.plan.tensor_columns()}, {"prediction", true}});
+      list.push_back(columns_of(e, &e == rows.data(), taken->tuned, std::move(more)));
+    }
     say_json(list);
     return success;
   }
@@ -93,12 +116,16 @@ int plan_gemm(const PlanGemmCommand& command) {
                   floor.memory * 1e6, floor.tensor * 1e6));
   say(fmt::format("{:<36} {:>7} {:>9} {:>6} {:>6} {:>5} {:>7} {:>7} {:>8} {:>9} {:>11}\n", "plan", "shared",
                   "registers", "tiles", "waves", "band", "ns/step", "us/tile", "us/share", "us/memory", "estimate"));
+  const auto after = [&](const plan::GemmEstimate& e) {
+    return fmt::format("{}{}", tensor_memory ? fmt::format("  {:<8}", e.binds) : "",
+                       &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : "");
+  };
   for (const auto& e : rows)
     say(fmt::format("{:<36} {:>7} {:>9} {:>6} {:>6.2f} {:>5} {:>7.0f} {:>7.1f} {:>8.1f} {:>9.1f} {:>8.1f} us{}\n",
                     plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.schedule.tiles, e.waves,
                     e.schedule.work.tiles.band, e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6,
-                    e.memory_seconds * 1e6, e.seconds * 1e6,
-                    &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));
+                    e.memory_seconds * 1e6, e.seconds * 1e6, after(e)));
+  if (tensor_memory) say(tensor_memory_words(taken->plan));
   say("\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
   return success;
 }

@@ -51,13 +51,14 @@ struct GemmBatch {
 //
 // A batch whose matrices are not evenly apart has their addresses in `batch`.
 //
-// On sm_90a with the copy engine and wgmma; on sm_80 and every other newer chip with cp.async and mma.sync, without
-// 8-bit floats.
+// On sm_90a with the copy engine and wgmma; on sm_100a with the copy engine and tcgen05; on sm_80 and every other newer
+// chip with cp.async and mma.sync, without 8-bit floats.
 struct GemmRequest {
   View a, b, d;
   std::optional<GemmBatch> batch{};
   GemmEpilogue epilogue{};
-  // 8-bit floats: the tensor cores keep about 14 bits of a sum; this adds their sums of 128 products in full precision.
+  // 8-bit floats: Hopper's tensor cores keep about 14 bits of a sum; this adds their sums of 128 products in full
+  // precision.
   bool promote = false;
   std::optional<GemmPlan> plan{};  // by hand (its kind is filled in); else the tuned or the ranking's first
   // Where a timeline of the launch (of several, the last) goes: a build with stamps runs, and the call waits for it.

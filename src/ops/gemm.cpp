@@ -168,11 +168,12 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
                                                     device.info().id, arch.name()));
   const TensorInstruction best = plan::instruction_of(arch);
   const TensorInstruction instruction = request.plan ? request.plan->instruction : best;
-  if (instruction == TensorInstruction::wgmma && best != TensorInstruction::wgmma)
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("gemm refused: the plan given takes wgmma, which only sm_90a has, and {} is {}; take an mma plan",
-                    device.info().id, arch.name()));
+  if (instruction != best && instruction != TensorInstruction::mma)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("gemm refused: the plan given takes {}, and {} is {}; take an mma plan",
+                            instruction == TensorInstruction::wgmma ? "wgmma, which only sm_90a has"
+                                                                    : "tcgen05, which only sm_100a has",
+                            device.info().id, arch.name()));
   const CallKey key{ops::understand(stream, request, instruction), request.plan, request.trace != nullptr};
   const auto clear_amax = [&] {  // once nothing can be refused any more
     if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));

@@ -37,6 +37,7 @@ std::string_view function_of(Activation activation) {
 std::string_view kernel_file_of(const GemmPlan& plan) {
   switch (plan.instruction) {
     case TensorInstruction::mma: return "sm80";
+    case TensorInstruction::tcgen05: return "sm100";
     case TensorInstruction::wgmma: return plan.pipelining == Pipelining::multistage ? "sm90_multistage" : "sm90";
   }
   return "";
@@ -51,6 +52,7 @@ KernelSource gemm_source(const GemmPlan& plan, const std::string& activation) {
   if (plan.instruction == TensorInstruction::wgmma)
     text =
         fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n", a == b ? std::string(a) : fmt::format("{}_{}", a, b));
+  if (plan.instruction == TensorInstruction::tcgen05) text = "#include \"warpmill/ptx/tcgen05_access.cuh\"\n";
   text += fmt::format("#include \"warpmill/gemm/{}.cuh\"\n", kernel);
   if (plan.kind.epilogue.activation == Activation::expression)
     text += fmt::format(

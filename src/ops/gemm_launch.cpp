@@ -52,7 +52,7 @@ TensorMap map_strip(const Device& device, const GemmProblem& p, const Matrix& d,
                     const GemmPlan& plan, int columns) {
   if (!plan.stores_by_engine()) return {};
   if (plan.kind.d_columns) return map_lines(device, "d", p.kind.d, d, d.column_stride, p.n, p.m, batch, columns, 64);
-  return map_lines(device, "d", p.kind.d, d, d.row_stride, p.m, p.n, batch, 64, columns);
+  return map_lines(device, "d", p.kind.d, d, d.row_stride, p.m, p.n, batch, plan.strip_rows(), columns);
 }
 
 // An operand's matrices in one launch: the one with the lowest address, and how many strides its map reaches.
@@ -127,7 +127,7 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
   const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count,
                                                  plan, plan.tile.m, plan.cluster.n),
                                 .b = map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count,
-                                                 plan, plan.tile.n, plan.cluster.m),
+                                                 plan, plan.b_rows(), plan.b_shares()),
                                 .d = map_strip(device, p, d.first, d.count, plan, plan.strip_columns()),
                                 .d_last = map_strip(device, p, d.first, d.count, plan, plan.last_strip_columns()),
                                 .a_at = address(a.first),

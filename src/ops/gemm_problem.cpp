@@ -46,6 +46,11 @@ void check_types(const GemmRequest& request, const Device& device, TensorInstruc
         fmt::format("a holds {}, b {} and d {}, and {} runs the kernel for sm_80 here, which has no 8-bit floats; take "
                     "bf16 or f16",
                     name_of(a), name_of(b), name_of(d), device.info().id));
+  if (request.promote && instruction == TensorInstruction::tcgen05)
+    refuse(fmt::format(
+        "promote is for Hopper's tensor cores, which keep few bits of a sum of 8-bit floats; how many those "
+        "of {} keep is not specified, and its kernel adds nothing up besides",
+        device.info().id));
   if (request.promote && !small) refuse("promote is for e4m3 and e5m2; other types have full sums already");
 }
 
@@ -114,7 +119,7 @@ struct Arrival {
 
 // Where one dimension has a single element both major-nesses fit; the one that the engine can read is taken.
 Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
-  const bool engine = instruction == TensorInstruction::wgmma;
+  const bool engine = facts_of(instruction).copy_engine;
   const bool along_k = contiguous(x.matrix.column_stride, x.columns),
              along_mn = contiguous(x.matrix.row_stride, x.rows);
   Arrival arrival;

@@ -43,8 +43,8 @@ struct GemmProblem {
   GemmProblem transposed() const;
 };
 
-// For a kernel with `instruction`: with wgmma comes the copy engine, with mma threads copy. Refuses in words what
-// cannot be served.
+// For a kernel with `instruction`: with wgmma and tcgen05 comes the copy engine, with mma threads copy. Refuses in
+// words what cannot be served.
 GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorInstruction instruction);
 
 // Refuses a D that overlaps another D of its batch, or anything that is read, and an amax that does. Apart from

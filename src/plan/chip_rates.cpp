@@ -4,7 +4,9 @@
 namespace wm::plan {
 
 TensorInstruction instruction_of(const Architecture& arch) {
-  return arch.major == 9 && arch.specific ? TensorInstruction::wgmma : TensorInstruction::mma;
+  if (arch.specific && arch.major == 9) return TensorInstruction::wgmma;
+  if (arch.specific && arch.number() == 100) return TensorInstruction::tcgen05;
+  return TensorInstruction::mma;
 }
 
 ChipRates hopper_rates(int multiprocessors) {
@@ -22,6 +24,13 @@ ChipRates rates_of(const DeviceInfo& device) {
   rates.shared_bytes = device.shared_bytes_per_multiprocessor;
   rates.l2_capacity = device.l2_bytes;
   if (rates.instruction == TensorInstruction::wgmma) return rates;
+  if (rates.instruction == TensorInstruction::tcgen05) {
+    rates.clock = 1.85e9;
+    rates.tensor_flops = 8192 * rates.clock * device.multiprocessors;
+    rates.memory_bytes = 6.6e12;
+    rates.l2_bytes = 64 * rates.clock * device.multiprocessors;  // as on Hopper; no figure is known
+    return rates;
+  }
   rates.tensor_flops = 312e12 * device.multiprocessors / 108;
   rates.memory_bytes = 1.6e12;
   rates.l2_bytes = 5e12 * device.multiprocessors / 108;

@@ -18,9 +18,11 @@ struct ChipRates {
   TensorInstruction instruction = TensorInstruction::wgmma;  // what plans are made of
   std::size_t shared_bytes = 233472;                         // of a multiprocessor
   std::size_t l2_capacity = 60 << 20;                        // bytes
+  double clock = 1.75e9;                                     // cycles per second
 };
 
-// The best that an architecture has, and what is known of a device: with wgmma as above, else an A100's data sheet.
+// The best that an architecture has, and what is known of a device: with wgmma as above, with tcgen05 a B200's data
+// sheet (docs/blackwell.md), else an A100's.
 TensorInstruction instruction_of(const Architecture& arch);
 ChipRates rates_of(const DeviceInfo& device);
 // Of a Hopper with so many multiprocessors and an H200's memory.

@@ -1,5 +1,6 @@
 // A plan in words and back: "128x256 s4 c2x1", and after it, where they hold, "g1", "pingpong" or "multistage", or
-// "mma" (which is multistage, with mma.sync), "split" or "split2" (pieces), "exchange", "b8" (a band of 8 tile rows).
+// "mma" (which is multistage, with mma.sync), "tcgen05" (sums in tensor memory) or "pair" (which is tcgen05, with two
+// blocks that multiply together), "split" or "split2" (pieces), "exchange", "b8" (a band of 8 tile rows).
 // The form of the command line, of the benchmark's tables and of the file of tuned plans.
 #pragma once
 

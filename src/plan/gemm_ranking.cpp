@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/gemm_tensor_memory.hpp"
+
 namespace wm::plan {
 namespace {
 
@@ -40,6 +42,7 @@ std::vector<GemmPlan> mma_plans(const GemmKind& kind) {
 }  // namespace
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
+  if (plan.facts().tensor_memory) return tensor_memory_estimate(plan, asked, rates);
   GemmEstimate e;
   e.plan = plan;
   e.schedule = schedule_of(plan, asked, rates);
@@ -94,6 +97,7 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRa
 
 std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction) {
   if (instruction == TensorInstruction::mma) return mma_plans(kind.without_tma());
+  if (instruction == TensorInstruction::tcgen05) return tensor_memory_plans(kind);
   std::vector<GemmPlan> plans;
   const auto add = [&](GemmPlan plan) {
     plan.kind = plan.exchange ? kind.transposed() : kind;

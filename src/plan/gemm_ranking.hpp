@@ -16,6 +16,7 @@ struct GemmEstimate {
   double share_seconds = 0;   // what sharing tiles along k takes: sums through L2, waiting
   double memory_seconds = 0;  // the least traffic of device memory
   double seconds = 0;         // the estimate
+  const char* binds = "";     // of a plan with tensor memory: who is busy all the time
 };
 
 // The plan's kind is the kernel's; the shape is the caller's, before any exchange.

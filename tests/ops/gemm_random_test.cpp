@@ -66,6 +66,21 @@ EpilogueCase random_epilogue(Dice& dice, const GemmCase& c) {
   return e;
 }
 
+std::string random_tensor_memory_plan(Dice& dice, bool clusters) {
+  GemmPlan plan{.instruction = TensorInstruction::tcgen05,
+                .tile = {dice.of({64, 128, 128}), 16 * int(1 + dice.below(16))},
+                .stages = int(2 + dice.below(3)),
+                .cluster = {1, 1},
+                .multiply_groups = dice.of({1, 1, 2})};
+  plan.pair = clusters && dice.one_in(2);
+  if (plan.pair)
+    plan.cluster = {2, 1};
+  else if (clusters)
+    plan.cluster = dice.of({ClusterShape{1, 1}, {2, 1}, {1, 2}, {2, 2}});
+  plan.exchange = dice.one_in(3);
+  return plan::text_of(plan);
+}
+
 std::string random_plan(Dice& dice, bool clusters) {
   GemmPlan plan{.tile = {0, 16 * int(1 + dice.below(16))}, .stages = int(2 + dice.below(3)), .cluster = {1, 1}};
   if (clusters) plan.cluster = dice.of({ClusterShape{1, 1}, {2, 1}, {1, 2}, {2, 2}});
@@ -86,13 +101,13 @@ std::string random_plan(Dice& dice, bool clusters) {
   return plan::text_of(plan);
 }
 
-Recipe random_recipe(Dice& dice) {
+Recipe random_recipe(Dice& dice, bool promotes) {
   Recipe recipe;
   GemmCase& c = recipe.form;
   c.a = c.b = dice.of({bf16, bf16, f16, f32, i8, e4m3, e5m2});
   const bool small = c.a == e4m3 || c.a == e5m2;
   if (small && dice.one_in(3)) c.b = c.b == e4m3 ? e5m2 : e4m3;
-  c.promote = small && dice.one_in(3);
+  c.promote = small && promotes && dice.one_in(3);
   c.d = dice.of({bf16, bf16, f16, f32, e4m3});
   if (c.a == i8 && dice.one_in(2)) c.d = i32;
   c.a_layout.columns = dice.one_in(3);
@@ -161,14 +176,16 @@ GemmCase random_case(Dice& dice, const Recipe& recipe) {
 TEST_F(Gemm, IsRightForRandomProducts) {
   const int cases = asked("GEMM_TEST_CASES", settings.products);
   Dice dice(2026);
+  const bool tensor_memory = plan::instruction_of(device.info().arch) == TensorInstruction::tcgen05;
   std::vector<Recipe> recipes;
   for (int i = 0; i < cases; ++i) {
     // As many recipes as a fifth of the cases, at most 40, each with a plan that can serve it or the ranking's.
     if (i % 5 == 0 && recipes.size() < 40) {
-      Recipe recipe = random_recipe(dice);
+      Recipe recipe = random_recipe(dice, !tensor_memory);
       const GemmResult result = check(stream, random_case(dice, recipe));
       for (int attempt = 0; attempt < 20 && !dice.one_in(4); ++attempt) {
-        const std::string plan = random_plan(dice, result.plan.kind.by_tma());
+        const bool engine = result.plan.kind.by_tma();
+        const std::string plan = tensor_memory ? random_tensor_memory_plan(dice, engine) : random_plan(dice, engine);
         if (GemmPlan p =
                 plan::plan_from_text(plan, result.plan.exchange ? result.plan.kind.transposed() : result.plan.kind);
             p.valid()) {

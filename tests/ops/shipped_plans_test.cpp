@@ -116,6 +116,24 @@ TEST(ShippedPlans, WithoutRolesCompileWithoutLostSpeed) {
   expect_clean(plans);
 }
 
+// With tensor memory: of the plans for plain bf16 every fourth, of all other kinds the one with the fewest registers to
+// spare.
+TEST(ShippedPlans, ForSm100CompileWithoutLostSpeed) {
+  const auto every = static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 4));
+  const auto plain = plan::candidate_plans({}, TensorInstruction::tcgen05);
+  std::vector<GemmPlan> plans;
+  for (std::size_t i = 0; i < plain.size(); i += every) plans.push_back(plain[i]);
+  for (GemmKind kind : sample_of_kinds()) {
+    if (kind.promote) continue;
+    const auto candidates = plan::candidate_plans(kind, TensorInstruction::tcgen05);
+    ASSERT_FALSE(candidates.empty());
+    plans.push_back(*std::min_element(candidates.begin(), candidates.end(), [](const GemmPlan& a, const GemmPlan& b) {
+      return a.spare_registers() < b.spare_registers();
+    }));
+  }
+  expect_clean(plans, "sm_100a");
+}
+
 TEST(ShippedPlans, ForSm80CompileWithoutLostSpeed) {
   using enum DType;
   const char* const largest = "256x128 s3 mma";

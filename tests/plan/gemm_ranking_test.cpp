@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/gemm_plan_text.hpp"
+#include "plan/gemm_tensor_memory.hpp"
 #include "warpmill/error.hpp"
 
 using namespace wm;
@@ -17,6 +18,50 @@ TEST(GemmPlan, EveryCandidateFitsTheChip) {
     EXPECT_LE(plan.shared_bytes(), 232448);
     EXPECT_LE(plan.registers(), 65536);
   }
+}
+
+TEST(GemmPlan, EveryCandidateWithTensorMemoryFitsTheChip) {
+  for (const DType type : {DType::bf16, DType::e4m3, DType::f32, DType::i8}) {
+    const auto plans = candidate_plans({.a = type, .b = type}, TensorInstruction::tcgen05);
+    EXPECT_GE(plans.size(), 20u);
+    for (const GemmPlan& plan : plans) {
+      EXPECT_EQ(plan.problem(), nullptr);
+      EXPECT_LE(plan.shared_bytes(), 232448);
+      EXPECT_LE(plan.registers(), 65536);
+      EXPECT_GE(plan.tensor_columns(), 2 * plan.tile.n);
+      EXPECT_LE(plan.tensor_columns(), 512);
+      EXPECT_EQ(plan.tensor_columns() & (plan.tensor_columns() - 1), 0);
+    }
+  }
+  // What threads must bring is served too.
+  EXPECT_FALSE(
+      candidate_plans({.a_producer = Producer::elements, .b_producer = Producer::elements}, TensorInstruction::tcgen05)
+          .empty());
+}
+
+TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlanOfTensorMemory) {
+  const auto problem = [](GemmPlan plan) {
+    plan.instruction = TensorInstruction::tcgen05;
+    return std::string(plan.problem() ? plan.problem() : "");
+  };
+  const GemmPlan fits{.tile = {128, 128}, .stages = 4, .cluster = {2, 1}, .multiply_groups = 1, .pair = true};
+  EXPECT_EQ(problem(fits), "");
+  EXPECT_NE(std::string(fits.problem()).find("only tcgen05"), std::string::npos);
+  const auto changed = [&](const auto& change) {
+    GemmPlan plan = fits;
+    change(plan);
+    return problem(plan);
+  };
+  EXPECT_NE(changed([](GemmPlan& p) { p.cluster = {1, 2}; }).find("cluster of 2x1"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.tile.m = 64; }).find("128 rows each"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.pair = false, p.tile.m = 192; }).find("64 or 128 rows"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.multiply_groups = 3; }).find("one or two groups"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.split = true; }).find("no split"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.pipelining = Pipelining::multistage; }).find("cooperative"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.kind.a = p.kind.b = DType::i8, p.tile.n = 48; }).find("of 32 for two blocks"),
+            std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) { p.kind.a = p.kind.b = DType::e4m3, p.kind.promote = true; }).find("promotion"),
+            std::string::npos);
 }
 
 TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlan) {
@@ -38,6 +83,8 @@ TEST(GemmPlan, IsTheSameAfterItsTextIsRead) {
     for (const GemmPlan& plan : candidate_plans({.a = type, .b = type}))
       EXPECT_EQ(plan_from_text(text_of(plan), plan.exchange ? plan.kind.transposed() : plan.kind), plan)
           << text_of(plan);
+  for (const GemmPlan& plan : candidate_plans({}, TensorInstruction::tcgen05))
+    EXPECT_EQ(plan_from_text(text_of(plan), plan.exchange ? plan.kind.transposed() : plan.kind), plan) << text_of(plan);
   const GemmPlan plan = plan_from_text("192x96 s5 c1x2 g3 multistage");
   EXPECT_EQ(text_of(plan), "192x96 s5 c1x2 g3 multistage");
   EXPECT_EQ(plan_from_text("128x256"), (GemmPlan{.tile = {128, 256}, .stages = 4, .cluster = {1, 1}}));
@@ -86,4 +133,43 @@ TEST(GemmRanking, IsOrderedAndCountsWaves) {
 TEST(GemmRanking, PrefersSmallTilesWhereLargeOnesWouldLeaveTheChipIdle) {
   const auto best = rank({}, {1024, 1024, 1024}, {}).front();
   EXPECT_GE(best.schedule.tiles * best.plan.cluster_size(), 64);
+}
+
+// A B200 as its data sheet has it.
+const ChipRates b200 = [] {
+  DeviceInfo info{};
+  info.arch = Architecture::parse("sm_100a");
+  info.multiprocessors = 148;
+  info.shared_bytes_per_multiprocessor = 233472;
+  info.l2_bytes = std::size_t{126} << 20;
+  return rates_of(info);
+}();
+
+TEST(TensorMemoryModel, HasTheCyclesOfTheDataSheet) {
+  const auto cycles = [](int m, int n, bool pair) { return product_cycles({.tile = {m, n}, .pair = pair}); };
+  EXPECT_EQ(cycles(128, 64, false), 48);
+  EXPECT_EQ(cycles(128, 128, false), 64);
+  EXPECT_EQ(cycles(128, 256, false), 128);
+  EXPECT_EQ(cycles(64, 128, false), 64);
+  EXPECT_EQ(cycles(128, 256, true), 128);
+  EXPECT_EQ(cycles(128, 64, true), 43);
+}
+
+TEST(TensorMemoryModel, SaysWhatBinds) {
+  ASSERT_EQ(b200.instruction, TensorInstruction::tcgen05);
+  const auto binds = [](const char* plan, GemmShape shape) {
+    return std::string(estimate(plan_from_text(plan), shape, b200).binds);
+  };
+  EXPECT_EQ(binds("128x256 s6 c2x1 g1 pair", {8192, 8192, 8192}), "products");
+  EXPECT_EQ(binds("128x128 s6 c1x1 g1 tcgen05", {8192, 8192, 8192}), "copies");  // 32 KiB for 256 cycles of products
+  EXPECT_EQ(binds("128x64 c1x1 g1 tcgen05 exchange", {64, 28672, 4096}), "memory");
+  EXPECT_EQ(binds("128x32 s6 c1x1 g1 tcgen05", {1024, 1024, 64}), "stores");
+}
+
+TEST(TensorMemoryModel, IsSlowerThanTheTensorCoresAndTakesPairsForLargeProducts) {
+  for (const std::int64_t size : {4096, 8192}) {
+    const auto best = rank({}, {size, size, size}, b200).front();
+    EXPECT_TRUE(best.plan.pair);
+    EXPECT_GT(best.seconds, 2.0 * double(size * size * size) / b200.tensor_flops);
+  }
 }

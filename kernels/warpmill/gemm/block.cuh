@@ -25,16 +25,25 @@ inline constexpr Major b_major = plan.b_spans() ? Major::mn : Major::k;
 // The named barriers of a block.
 enum class GemmBarrier : u32 { block, writer, turn = writer + 3 };  // one for each multiply group from the last two on
 
+// What a kernel with its sums in tensor memory has besides: their barriers, and the address that was allocated.
+template <GemmPlan plan>
+struct TensorMemoryShared {
+  RingBarriers<plan.accumulators> sums;
+  u32 address;
+};
+struct NoTensorMemory {};
+
 // Shared memory of a block, in this order.
 template <GemmPlan plan>
 struct GemmShared {
-  using ATile = OperandTile<Element<plan.kind.a>, a_major<plan>, plan.tile.m>;  // (tile.m, tile_k)
-  using BTile = OperandTile<Element<plan.kind.b>, b_major<plan>, plan.tile.n>;  // (tile.n, tile_k)
+  using ATile = OperandTile<Element<plan.kind.a>, a_major<plan>, plan.tile.m>;    // (tile.m, tile_k)
+  using BTile = OperandTile<Element<plan.kind.b>, b_major<plan>, plan.b_rows()>;  // (b_rows, tile_k)
   ATile a[plan.stages];
   BTile b[plan.stages];
   typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // strips; the same for every function
   SharedOfClusterSums<plan> cluster_sums;
   RingBarriers<plan.stages> ring;
+  Select<plan.facts().tensor_memory, TensorMemoryShared<plan>, NoTensorMemory> tensor_memory;
 };
 
 // The block's dynamic shared memory, laid out.
@@ -62,6 +71,8 @@ struct GemmPlace {
     return {(tile.row * plan.cluster.m + row) * plan.tile.m, (tile.column * plan.cluster.n + column) * plan.tile.n,
             tile.matrix};
   }
+  // Where our rows of B begin: of two blocks that multiply together, each brings half.
+  WM_DEVICE u32 b_row(const Corner& corner) const { return corner.n + (plan.pair ? row * plan.b_rows() : 0); }
   // The blocks that use the same A (our row of the cluster) and the same B (our column), a bit for each rank.
   WM_DEVICE Sharing sharing_a() const { return {column, u16(((1u << plan.cluster.n) - 1) << (row * plan.cluster.n))}; }
   WM_DEVICE Sharing sharing_b() const {
@@ -76,15 +87,20 @@ struct GemmPlace {
 // Who brings the data.
 template <GemmPlan plan>
 using GemmCourier =
-    Select<plan.kind.by_tma(), TmaCourier<plan.copied_bytes()>,
+    Select<plan.kind.by_tma(), Select<plan.pair, PairCourier<plan.copied_bytes()>, TmaCourier<plan.copied_bytes()>>,
            Select<plan.kind.a_producer == Producer::elements || plan.kind.b_producer == Producer::elements,
                   StoreCourier<plan.producer_threads()>, CopyCourier<plan.producer_threads()>>>;
-// Who reads it: every multiply group, or of groups that take turns one; with mma, each of their warps.
+// Who reads it: every multiply group, or of groups that take turns one; with mma, each of their warps; with tcgen05,
+// the warp that multiplies, of two blocks one.
 template <GemmPlan plan>
-inline constexpr Readers stage_readers{.groups = (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) *
-                                                 u32(plan.group_threads) / plan.facts().reader_threads,
+inline constexpr u32 reading_groups = plan.facts().tensor_memory
+                                          ? 1
+                                          : (plan.pipelining == Pipelining::pingpong ? 1 : plan.multiply_groups) *
+                                                u32(plan.group_threads) / plan.facts().reader_threads;
+template <GemmPlan plan>
+inline constexpr Readers stage_readers{.groups = reading_groups<plan>,
                                        .threads = u32(plan.facts().reader_threads),
-                                       .blocks = u32(plan.cluster.m + plan.cluster.n - 1),
+                                       .blocks = plan.pair ? 1u : u32(plan.cluster.m + plan.cluster.n - 1),
                                        .cluster = u32(plan.cluster_size())};
 template <GemmPlan plan>
 using GemmRing = Ring<"ab", plan.stages, GemmCourier<plan>, stage_readers<plan>>;
@@ -102,7 +118,11 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
   auto& b = shared.b[stage.index];
   const u32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
   const u32 k = step * plan.tile_k();
-  if constexpr (plan.kind.by_tma()) {
+  if constexpr (plan.pair) {
+    const ClusterAddress full = cluster::map(stage.full, 0);  // the first block multiplies
+    a.load_for_pair(args.a, corner.m, k, {i32(a_matrix)}, full, {args.a_policy});
+    b.load_for_pair(args.b, place.b_row(corner), k, {i32(b_matrix)}, full, {args.b_policy});
+  } else if constexpr (plan.kind.by_tma()) {
     a.template load<plan.cluster.n>(args.a, corner.m, k, {i32(a_matrix)}, stage.full, {args.a_policy},
                                     place.sharing_a());
     b.template load<plan.cluster.m>(args.b, corner.n, k, {i32(b_matrix)}, stage.full, {args.b_policy},
@@ -131,7 +151,8 @@ WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPl
     if (i < args.a_ahead)
       Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, k, {a_matrix}, place.sharing_a());
     if (i < args.b_ahead)
-      Shared::BTile::template prefetch<plan.cluster.m>(args.b, corner.n, k, {b_matrix}, place.sharing_b());
+      Shared::BTile::template prefetch<plan.b_shares()>(args.b, place.b_row(corner), k, {b_matrix},
+                                                        plan.pair ? Sharing{} : place.sharing_b());
   }
 }
 
@@ -162,7 +183,7 @@ WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const Argu
   f32 amax = 0.f;
   const auto write = [&](int slab) {
     const Corner here{corner.m + first_row + slab * 64, corner.n, corner.matrix};
-    writer.write(sums.slab[slab], args, here, amax);
+    writer.write(SumsInRegisters<plan>{sums.slab[slab]}, args, here, amax);
   };
   // No loop: the compiler does not always unroll one here, and then the sums lie in local memory.
   static_assert(GemmSums<plan>::slabs <= 2, "a group has 64 or 128 rows");

@@ -36,17 +36,17 @@ WM_DEVICE const T* elements_at(u64 address) {
   return reinterpret_cast<const T*>(address);
 }
 
-// The values that `columns` columns of sums from `first` on become: scales, residual, biases, the activation. `corner`
-// is where the first of them lies in D; `amax` collects magnitudes.
-template <GemmPlan plan, class Function, int columns>
-WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, Sum<plan>>& sums, int first,
-                                                   const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
+// The values that sums become: scales, residual, biases, the activation. `corner` is where the first of them lies in D;
+// `amax` collects magnitudes.
+template <GemmPlan plan, class Function, int columns, int warp_rows>
+WM_DEVICE Fragment<columns, Finished<plan>, warp_rows> finish(const Fragment<columns, Sum<plan>, warp_rows>& sums,
+                                                              const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
   constexpr EpilogueFacts facts = plan.kind.epilogue;
-  using Out = Fragment<columns, Finished<plan>>;
+  using Out = Fragment<columns, Finished<plan>, warp_rows>;
   Out out;
   if constexpr (plan.kind.d == DType::i32) {
 #pragma unroll
-    for (int i = 0; i < Out::count; ++i) out.value[i] = sums.value[first / 2 + i];
+    for (int i = 0; i < Out::count; ++i) out.value[i] = sums.value[i];
   } else {
     using Bias = Element<facts.bias>;
     using C = Element<facts.c>;
@@ -78,7 +78,7 @@ WM_DEVICE Fragment<columns, Finished<plan>> finish(const Fragment<plan.tile.n, S
           const int i = column + half * 2 + side;
           const u32 m = corner.m + Out::row(i);
           const bool inside = m < args.m && n < args.n;
-          f32 x = f32(sums.value[first / 2 + i]);
+          f32 x = f32(sums.value[i]);
           if constexpr (facts.alpha || facts.row_scale) x *= row_factor[half];
           if constexpr (facts.column_scale) x *= column_factor;
           if constexpr (facts.residual)
@@ -105,9 +105,24 @@ WM_DEVICE void collect_amax(f32 amax, u64 address) {
   if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<u32*>(address), most);
 }
 
-// A part of a tile on its way out: rows of D, or where its columns are contiguous, columns.
+// A multiply group's sums of 64 rows in registers, as a writer takes them: `row_parts` parts of 64 rows, which begin
+// `part_rows` rows below each other, and the strips that are this group's.
 template <GemmPlan plan>
-using Strip = SharedTile<Element<plan.kind.d>, plan.kind.d_columns ? plan.strip_columns() : 64,
+struct SumsInRegisters {
+  static constexpr int row_parts = 1, part_rows = 0, unrolled = 16;  // loops over strips and parts
+  static constexpr u32 first_strip = 0, strip_step = 1;
+  const Fragment<plan.tile.n, Sum<plan>>& sums;
+  template <int columns>
+  WM_DEVICE Fragment<columns, Sum<plan>> strip(int, int first) const {
+    return sums.template slice<columns>(first);
+  }
+};
+
+// A part of a tile on its way out: rows of D, or where its columns are contiguous, columns; those of the tile's next 64
+// rows follow.
+template <GemmPlan plan>
+using Strip = SharedTile<Element<plan.kind.d>,
+                         plan.kind.d_columns ? plan.strip_columns() * (plan.strip_rows() / 64) : plan.strip_rows(),
                          GemmPlan::row_bytes / plan.d_bytes()>;
 
 // A multiply group's way out: strips in shared memory that the copy engine stores while the next are made, or where
@@ -120,31 +135,41 @@ class StripsToD {
   using Shared = typename Strips::Shared;
   WM_DEVICE StripsToD(Shared& strips, u32 barrier) : strips_(strips, {barrier}) {}
 
-  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
-                       f32& amax) {
-    constexpr int columns = plan.strip_columns();
-#pragma unroll
-    for (int i = 0; i + 1 < plan.strips(); ++i) write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
-    write_strip<plan.last_strip_columns()>(sums, (plan.strips() - 1) * columns, args.d_last, args, corner, amax);
+  // From registers, each strip by code of its own; from tensor memory, all by the same.
+  template <class Sums>
+  WM_DEVICE void write(const Sums& sums, const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
+    constexpr int columns = plan.strip_columns(), last = plan.strips() - 1;
+#pragma unroll Sums::unrolled
+    for (int i = sums.first_strip; i < last; i += sums.strip_step)
+      write_strip<columns>(sums, i * columns, args.d, args, corner, amax);
+    if (last % sums.strip_step == sums.first_strip)
+      write_strip<plan.last_strip_columns()>(sums, last * columns, args.d_last, args, corner, amax);
   }
   WM_DEVICE void end() const { strips_.end(); }
 
  private:
-  template <int columns>
-  WM_DEVICE void write_strip(const Fragment<plan.tile.n, Sum<plan>>& sums, int first, const TensorMap& map,
-                             const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
+  template <int columns, class Sums>
+  WM_DEVICE void write_strip(const Sums& sums, int first, const TensorMap& map, const ArgumentsOf<plan>& args,
+                             Corner corner, f32& amax) {
     corner.n += first;
     if (corner.m >= args.m || corner.n >= args.n) return;
     auto& strip = strips_.begin();
-    const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
-    if constexpr (plan.kind.d_columns)
-      store_columns(strip, values);
-    else
-      store_rows(strip, values);
+#pragma unroll Sums::unrolled
+    for (int part = 0; part < Sums::row_parts; ++part) {
+      const u32 first_row = part * Sums::part_rows;
+      const auto values = finish<plan, Function>(sums.template strip<columns>(part, first), args,
+                                                 {corner.m + first_row, corner.n, corner.matrix}, amax);
+      if constexpr (plan.kind.d_columns)
+        store_columns(strip, values, first_row);
+      else
+        store_rows(strip, values, first_row);
+    }
     strips_.filled();
     if constexpr (plan.facts().copy_engine) {
       const i32 m = corner.m, n = corner.n, matrix = args.d_matrix(corner.matrix);
-      if constexpr (plan.kind.d_columns)
+      if constexpr (plan.kind.d_columns && plan.strip_rows() == 128)
+        strips_.send(strip, map, {{m, n, matrix}, {m + 64, n, matrix}});
+      else if constexpr (plan.kind.d_columns)
         strips_.send(strip, map, {m, n, matrix});
       else
         strips_.send(strip, map, {n, m, matrix});
@@ -182,21 +207,26 @@ class ElementsToD {
  public:
   using Shared = NoStrips;
   WM_DEVICE ElementsToD(Shared&, u32) {}
-  WM_DEVICE void write(const Fragment<plan.tile.n, Sum<plan>>& sums, const ArgumentsOf<plan>& args, Corner corner,
-                       f32& amax) {
+  template <class Sums>
+  WM_DEVICE void write(const Sums& sums, const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
     using Out = Element<plan.kind.d>;
     constexpr int columns = 16;  // at a time
     Out* const d = reinterpret_cast<Out*>(args.d_at.base) + args.d_matrix(corner.matrix) * args.d_at.matrix_stride;
+    corner.n += sums.first_strip * columns;
+#pragma unroll Sums::unrolled
+    for (int first = sums.first_strip * columns; first < plan.tile.n; first += sums.strip_step * columns) {
+#pragma unroll Sums::unrolled
+      for (int part = 0; part < Sums::row_parts; ++part) {
+        const Corner here{corner.m + part * Sums::part_rows, corner.n, corner.matrix};
+        const auto values = finish<plan, Function>(sums.template strip<columns>(part, first), args, here, amax);
 #pragma unroll
-    for (int first = 0; first < plan.tile.n; first += columns) {
-      const auto values = finish<plan, Function, columns>(sums, first, args, corner, amax);
-#pragma unroll
-      for (int i = 0; i < values.count; ++i) {
-        const u32 m = corner.m + values.row(i), n = corner.n + values.column(i);
-        if (m < args.m && n < args.n)
-          d[m * args.d_at.row_stride + n * args.d_at.column_stride] = round_to<Out>(values.value[i]);
+        for (int i = 0; i < values.count; ++i) {
+          const u32 m = here.m + values.row(i), n = here.n + values.column(i);
+          if (m < args.m && n < args.n)
+            d[m * args.d_at.row_stride + n * args.d_at.column_stride] = round_to<Out>(values.value[i]);
+        }
       }
-      corner.n += columns;
+      corner.n += sums.strip_step * columns;
       asm volatile("" ::: "memory");  // the next loads come after these stores: fewer registers
     }
   }

@@ -4,6 +4,7 @@
 
 #include "warpmill/gemm/kind.h"
 #include "warpmill/pipeline/register_shares.h"
+#include "warpmill/ptx/tcgen05_descriptor.h"
 
 namespace wm {
 
@@ -32,8 +33,9 @@ struct ClusterShape {
 
 // The tensor cores' instruction, and with it what surrounds it (InstructionFacts).
 enum class TensorInstruction : unsigned char {
-  wgmma,  // sm_90a
-  mma,    // sm_80 and everything newer
+  wgmma,    // sm_90a
+  mma,      // sm_80 and everything newer
+  tcgen05,  // sm_100a
 };
 
 // What comes with an instruction, on the chips that it is for.
@@ -44,11 +46,13 @@ struct InstructionFacts {
   int shared_limit;    // bytes of shared memory that a block may have. A multiprocessor has 1024 more, and takes 1024
                        // for each block
   int least_spare;     // registers of a thread beside its sums: addresses, and operands that it holds
+  bool tensor_memory;  // holds the sums: one warp multiplies, and the groups only finish and store them
 };
 constexpr InstructionFacts facts_of(TensorInstruction instruction) {
   switch (instruction) {
-    case TensorInstruction::wgmma: return {true, true, 128, 232448, 40};  // H200
-    case TensorInstruction::mma: return {false, false, 32, 166912, 100};  // A100
+    case TensorInstruction::wgmma: return {true, true, 128, 232448, 40, false};  // H200
+    case TensorInstruction::mma: return {false, false, 32, 166912, 100, false};  // A100
+    case TensorInstruction::tcgen05: return {true, true, 32, 232448, 40, true};  // B200
   }
   return {};
 }
@@ -69,6 +73,7 @@ struct GemmPlan {
   ClusterShape cluster{2, 1};  // blocks above each other share B, side by side A, behind each other (k) the tile
   int multiply_groups = 2;     // warpgroups
   bool split = false;          // clusters may share tiles along k, through the workspace (WorkSchedule)
+  bool pair = false;           // the cluster's two blocks multiply together (tcgen05): each brings half of B's rows
   // The host's business, no part of what is compiled:
   int pieces = 0;         // of k that a shared tile is cut into, for so many clusters; 0: all clusters share evenly
   bool exchange = false;  // A and B change places, so that a long n becomes the tile's rows
@@ -85,6 +90,7 @@ struct GemmPlan {
     visit("cluster", plan.cluster);
     visit("multiply_groups", plan.multiply_groups);
     visit("split", plan.split);
+    visit("pair", plan.pair);
   }
   template <class Plan, class Visit>
   static constexpr void each_host_field(Plan& plan, Visit&& visit) {
@@ -107,12 +113,20 @@ struct GemmPlan {
   constexpr bool stores_by_engine() const { return facts().copy_engine && !kind.store_by_threads(); }
 
   constexpr bool load_group() const { return pipelining != Pipelining::multistage; }
-  constexpr int threads() const { return group_threads * (load_group() + multiply_groups); }
+  constexpr int threads() const {
+    return group_threads * (load_group() + multiply_groups) + (facts().tensor_memory ? 32 : 0);
+  }
   constexpr int producer_threads() const { return load_group() ? group_threads : threads(); }
   constexpr int cluster_size() const { return cluster.m * cluster.n * cluster.k; }
-  constexpr bool multicasts() const { return cluster.m * cluster.n > 1; }
-  // Rows of the tile that one multiply group has.
-  constexpr int group_rows() const { return pipelining == Pipelining::pingpong ? tile.m : tile.m / multiply_groups; }
+  constexpr bool multicasts() const { return cluster.m * cluster.n > 1 && !pair; }
+  // Rows of the tile that one multiply group has. Of sums in tensor memory each has strips of all rows.
+  constexpr int group_rows() const {
+    return pipelining == Pipelining::pingpong || facts().tensor_memory ? tile.m : tile.m / multiply_groups;
+  }
+  // Blocks that multiply together, rows of B in the stages of each, and the blocks that bring each of them a part.
+  constexpr int blocks_together() const { return pair ? 2 : 1; }
+  constexpr int b_rows() const { return tile.n / blocks_together(); }
+  constexpr int b_shares() const { return pair ? 1 : cluster.m; }
 
   constexpr int tile_k() const { return row_bytes / kind.operand_bytes(); }
   // An MN-major operand lies in spans of one swizzle width along m or n, each with a row for every k, unless it is
@@ -129,17 +143,40 @@ struct GemmPlan {
     return spans ? span_count(extent) * tile_k() * span_columns(extent) * kind.operand_bytes() : extent * row_bytes;
   }
   constexpr int a_bytes() const { return stage_part(a_spans(), tile.m); }
-  constexpr int b_bytes() const { return stage_part(b_spans(), tile.n); }
+  constexpr int b_bytes() const { return stage_part(b_spans(), b_rows()); }
   constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
-  constexpr int copied_bytes() const { return copied_part(a_spans(), tile.m) + copied_part(b_spans(), tile.n); }
+  constexpr int copied_bytes() const { return copied_part(a_spans(), tile.m) + copied_part(b_spans(), b_rows()); }
 
-  // The tile leaves in strips: 64 rows of D by one swizzle span of columns, or where D's columns are contiguous, by up
-  // to 64 of them. The last strip of a tile may be narrower.
+  // Tensor memory: the sums of a tile are stored while the next tile's are made.
+  static constexpr int accumulators = 2;
+  // Columns of a block, of 512: accumulator i begins at column i * tile.n. They are allocated in powers of two.
+  constexpr int tensor_columns() const {
+    int columns = 32;
+    while (columns < accumulators * tile.n) columns *= 2;
+    return columns;
+  }
+  // What the tensor cores are told.
+  constexpr tcgen05::Product product() const {
+    const auto operand = [](DType dtype) { return dtype == DType::f32 ? DType::tf32 : dtype; };
+    return {.a = operand(kind.a),
+            .b = operand(kind.b),
+            .sums = kind.integer() ? DType::i32 : DType::f32,
+            .a_major = a_spans() ? Major::mn : Major::k,
+            .b_major = b_spans() ? Major::mn : Major::k,
+            .m = tile.m * blocks_together(),
+            .n = tile.n};
+  }
+
+  // The tile leaves in strips: 64 rows of D (from tensor memory, all of the tile's) by one swizzle span of columns, or
+  // where D's columns are contiguous, by up to 64 of them. The last strip of a tile may be narrower.
+  constexpr int strip_rows() const { return facts().tensor_memory ? tile.m : 64; }
   constexpr int d_bytes() const { return element_bytes(kind.d); }
   constexpr int strip_columns() const { return kind.d_columns ? (tile.n < 64 ? tile.n : 64) : row_bytes / d_bytes(); }
   constexpr int strips() const { return (tile.n + strip_columns() - 1) / strip_columns(); }
   constexpr int last_strip_columns() const { return tile.n - (strips() - 1) * strip_columns(); }
-  constexpr int strip_bytes() const { return (kind.d_columns ? strip_columns() : 64) * row_bytes; }
+  constexpr int strip_bytes() const {
+    return (kind.d_columns ? strip_columns() * (strip_rows() / 64) : strip_rows()) * row_bytes;
+  }
   // Output strips that a multiply group has in flight: the copy engine stores one while the next is made.
   constexpr int out_buffers() const { return facts().copy_engine && multiply_groups < 3 ? 2 : 1; }
   constexpr int out_bytes() const {
@@ -152,7 +189,7 @@ struct GemmPlan {
   }
 
   // Registers a thread. A single multiply group needs none moved: 256 threads may have 255 each.
-  constexpr bool moves_registers() const { return load_group() && multiply_groups > 1; }
+  constexpr bool moves_registers() const { return load_group() && multiply_groups > 1 && !facts().tensor_memory; }
   constexpr int load_registers() const { return multiply_groups == 3 ? 32 : kind.by_tma() ? 40 : 56; }
   constexpr int multiply_registers() const { return registers_beside(load_registers(), multiply_groups); }
   constexpr int registers() const {
@@ -166,13 +203,18 @@ struct GemmPlan {
   // A block small enough for two on a multiprocessor: the next kernel's can come while ours still run, and with mma,
   // four warps alone would not fill the tensor cores. Half the registers must do for the sums and any epilogue.
   constexpr int blocks_each() const {
+    if (facts().tensor_memory) return 1;
     const bool small = facts().reads_shared
                            ? !moves_registers() && threads() * 2 <= 1024 && accumulator_registers() <= 56
                            : threads() == group_threads;
     return small && 2 * (shared_bytes() + 1024) <= shared_limit() + 1024 ? 2 : 1;
   }
-  // Sums a multiply thread holds, and with promotion the tensor cores' own beside them.
-  constexpr int accumulator_registers() const { return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1); }
+  // Sums a multiply thread holds, and with promotion the tensor cores' own beside them; from tensor memory, 64 rows of
+  // a strip at a time.
+  constexpr int accumulator_registers() const {
+    if (facts().tensor_memory) return 64 * strip_columns() / group_threads;
+    return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1);
+  }
   // What a multiply thread has left beside its sums.
   constexpr int spare_registers() const {
     return (moves_registers() ? multiply_registers() : register_share()) - accumulator_registers();
@@ -198,9 +240,10 @@ struct GemmPlan {
       if (multiply_groups != 2) return "ping-pong takes two multiply groups";
       if (split) return "ping-pong groups have whole tiles: no split";
     }
+    if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
+    if (const char* const why = tensor_memory_problem()) return why;
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
-    if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (cluster_size() > 4) return "a cluster has 1 to 4 blocks";
     if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
       return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
@@ -226,21 +269,32 @@ struct GemmPlan {
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
-    if (facts().reads_shared && tile.n / 2 + 32 > register_share())
+    if (facts().reads_shared && !facts().tensor_memory && tile.n / 2 + 32 > register_share())
       return "a product of so many columns takes more registers than each of so many threads begins with";
     if (cluster_sum_bytes() + 2 * stage_bytes() > shared_limit())
       return "the sums that a cluster's blocks send to the first leave too little shared memory: take a smaller tile "
              "or fewer blocks";
     if (shared_bytes() > shared_limit())
-      return instruction == TensorInstruction::wgmma
-                 ? "the stages and the output strips take more than 232448 bytes of shared memory"
-                 : "the stages and the output strips take more than 166912 bytes of shared memory";
+      return facts().copy_engine ? "the stages and the output strips take more than 232448 bytes of shared memory"
+                                 : "the stages and the output strips take more than 166912 bytes of shared memory";
     if (registers() > register_limit / threads() / 8 * 8 * threads())
       return "the roles take more registers than the block is started with";
     if (spare_registers() < facts().least_spare) return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
   constexpr bool valid() const { return problem() == nullptr; }
+  constexpr const char* tensor_memory_problem() const {
+    if (!facts().tensor_memory) return pair ? "only tcgen05 has products of two blocks" : nullptr;
+    if (pipelining != Pipelining::cooperative) return "tcgen05 plans are cooperative: tiles overlap in tensor memory";
+    if (multiply_groups > 2) return "one or two groups store the sums of a tcgen05 plan";
+    if (tile.m != 64 && tile.m != 128) return "a block's tile of a tcgen05 plan has 64 or 128 rows";
+    if (split || cluster.k > 1) return "tcgen05 plans have whole tiles: no split, no blocks that share tiles along k";
+    if (kind.promote) return "tcgen05 plans have no promotion";
+    if (pair && (cluster.m != 2 || cluster.n != 1 || tile.m != 128 || !kind.by_tma()))
+      return "two blocks that multiply together are a cluster of 2x1 with 128 rows each, whose operands come by the "
+             "copy engine";
+    return product().problem(blocks_together());
+  }
 
   // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
   constexpr GemmPlan with_most_stages(int most = 16) const {

@@ -25,6 +25,16 @@ struct TmaCourier {
   static WM_DEVICE void sent(SharedAddress) {}
 };
 
+// The same for two blocks that multiply together: copies of both are counted where the first waits for them.
+template <u32 bytes>
+struct PairCourier {
+  static constexpr u32 arrivals = 1;
+  static WM_DEVICE void announce(SharedAddress full) {
+    if (cluster::rank() % 2 == 0) mbarrier::arrive_expect_tx(full, 2 * bytes);
+  }
+  static WM_DEVICE void sent(SharedAddress) {}
+};
+
 // Data brought by the threads themselves with cp.async (sm_80 on): each arrives when its own copies are done.
 template <u32 threads>
 struct CopyCourier {
@@ -48,9 +58,10 @@ struct StoreCourier {
 // is filled by several blocks, and may be filled again when the readers of all have let go of it.
 struct Readers {
   u32 groups;
-  u32 threads;      // of a group, which begins at a multiple of them
-  u32 blocks = 1;   // that our copies reach, this one among them
-  u32 cluster = 1;  // blocks in the cluster
+  u32 threads;                 // of a group, which begins at a multiple of them
+  u32 blocks = 1;              // that our copies reach, this one among them
+  u32 cluster = 1;             // blocks in the cluster
+  Scope scope = Scope::block;  // of what they release: where the producer's writes reach other blocks, the cluster
 };
 
 template <int stages>
@@ -92,7 +103,7 @@ class Ring {
   WM_DEVICE Stage acquire() {
     const Stage stage = here();
     // A fresh barrier counts as having completed the phase before its first: the first round does not wait.
-    mbarrier::wait_parity(stage.empty, phase_ ^ 1);
+    mbarrier::wait_parity<readers.scope>(stage.empty, phase_ ^ 1);
     Courier::announce(stage.full);
     advance();
     return stage;
@@ -117,6 +128,13 @@ class Ring {
   }
   // The next stage, whatever is in it.
   WM_DEVICE Stage next() const { return here(); }
+  // Until everybody has let go of every stage: by the producer, where others' arrivals might still be on their way when
+  // the block ends.
+  WM_DEVICE void drain() {
+    for (int i = 0; i < stages; ++i, advance()) mbarrier::wait_parity<readers.scope>(here().empty, phase_ ^ 1);
+  }
+  // The blocks that fill our stages.
+  WM_DEVICE u32 blocks() const { return blocks_; }
   // Past `count` stages that others produce or consume.
   WM_DEVICE void skip(u32 count) {
     index_ += count;
@@ -130,7 +148,7 @@ class Ring {
       if (thread == 0) mbarrier::arrive(stage.empty);
     } else {
       if (thread < readers.cluster && (blocks_ >> thread & 1))
-        mbarrier::arrive_remote<Scope::block>(cluster::map(stage.empty, thread));
+        mbarrier::arrive_remote<readers.scope>(cluster::map(stage.empty, thread));
     }
   }
 

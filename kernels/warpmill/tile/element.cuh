@@ -22,6 +22,16 @@ __device__ auto element() {
 template <DType dtype>
 using Element = decltype(detail::element<dtype>());
 
+template <class T>
+inline constexpr DType dtype_of = same<T, i8>     ? DType::i8
+                                  : same<T, i32>  ? DType::i32
+                                  : same<T, f16>  ? DType::f16
+                                  : same<T, bf16> ? DType::bf16
+                                  : same<T, f32>  ? DType::f32
+                                  : same<T, tf32> ? DType::tf32
+                                  : same<T, e4m3> ? DType::e4m3
+                                                  : DType::e5m2;
+
 // Two floats as a pair of smaller ones, the first in the low half; 8-bit floats saturate.
 template <class T>
 WM_DEVICE auto pack(f32 low, f32 high) {

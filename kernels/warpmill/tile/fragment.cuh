@@ -1,5 +1,5 @@
 // What a thread of a warpgroup holds of a product: 64 rows, some columns, in fp32 or i32. wgmma leaves it so, and so do
-// four warps with 16 rows each that multiply with mma.sync.
+// four warps with 16 rows each that multiply with mma.sync, or that load them from tensor memory.
 #pragma once
 
 #include "warpmill/pipeline/roles.cuh"
@@ -9,15 +9,16 @@
 
 namespace wm {
 
-template <int columns_, class T = f32>
+// Each warp has 16 rows; `warp_rows` are from one warp's first to the next one's.
+template <int columns_, class T = f32, int warp_rows_ = 16>
 struct Fragment {
-  static constexpr int rows = 64, columns = columns_, count = columns / 2;
+  static constexpr int rows = 64, columns = columns_, count = columns / 2, warp_rows = warp_rows_;
   T value[count];
 
   // Where value[i] of this thread lies in the product.
   static WM_DEVICE u32 row(int i) {
     const u32 thread = thread_of_warpgroup();
-    return thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8;
+    return thread / 32 * warp_rows + thread % 32 / 4 + i / 2 % 2 * 8;
   }
   static WM_DEVICE u32 column(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
   // Which of the thread's two rows: 0, or eight rows below it 1.
@@ -29,8 +30,8 @@ struct Fragment {
   }
   // `slice_columns` columns from `first` on, a multiple of 8.
   template <int slice_columns>
-  WM_DEVICE Fragment<slice_columns, T> slice(int first) const {
-    Fragment<slice_columns, T> part;
+  WM_DEVICE Fragment<slice_columns, T, warp_rows> slice(int first) const {
+    Fragment<slice_columns, T, warp_rows> part;
 #pragma unroll
     for (int i = 0; i < part.count; ++i) part.value[i] = value[first / 2 + i];
     return part;
@@ -95,11 +96,13 @@ struct RegisterOperand {
   }
 };
 
-// A fragment into a tile with a row for each of its rows. The whole warpgroup; ordinary stores.
-template <class Tile, int columns, class T>
-WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T>& fragment) {
+// A fragment into a tile with a row for each of its rows, from `first_row` of the tile on. The whole warpgroup;
+// ordinary stores.
+template <class Tile, int columns, class T, int warp_rows>
+WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T, warp_rows>& fragment, u32 first_row = 0) {
   using Element = typename Tile::Element;
-  static_assert(Tile::rows == 64 && columns <= Tile::columns, "a fragment has 64 rows, and the tile its columns");
+  static_assert(Tile::rows == 4 * warp_rows && columns <= Tile::columns,
+                "the tile has the rows of four warps, and the fragment's columns");
   const u32 thread = thread_of_warpgroup(), lane = thread % 32;
   if constexpr (sizeof(Element) == 2 && stmatrix::available) {
 #pragma unroll
@@ -108,12 +111,12 @@ WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T>& fragment) {
       const u32 words[4] = {pack<Element>(eight[0], eight[1]), pack<Element>(eight[2], eight[3]),
                             pack<Element>(eight[4], eight[5]), pack<Element>(eight[6], eight[7])};
       // Lanes 0-15 give the rows of the left pair of matrices, lanes 16-31 of the right one.
-      stmatrix::store(tile.chunk(thread / 32 * 16 + lane % 16, i * 2 + lane / 16), words);
+      stmatrix::store(tile.chunk(thread / 32 * warp_rows + first_row + lane % 16, i * 2 + lane / 16), words);
     }
   } else {
 #pragma unroll
     for (int i = 0; i < fragment.count; i += 2) {  // two columns of one row
-      auto& place = tile.at(fragment.row(i), fragment.column(i));
+      auto& place = tile.at(first_row + fragment.row(i), fragment.column(i));
       if constexpr (sizeof(Element) == 4)
         reinterpret_cast<Pair<T>&>(place) = {fragment.value[i], fragment.value[i + 1]};
       else
@@ -123,26 +126,31 @@ WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T>& fragment) {
   }
 }
 
-// The same into a tile with a row for each column: 16-bit elements.
-template <class Tile, int columns>
-WM_DEVICE void store_columns(Tile& tile, const Fragment<columns>& fragment) {
+// The same into a tile with a row for each column: 16-bit elements. Where the warps have more than 64 rows among them,
+// the columns of the next 64 follow.
+template <class Tile, int columns, int warp_rows>
+WM_DEVICE void store_columns(Tile& tile, const Fragment<columns, f32, warp_rows>& fragment, u32 first_row = 0) {
   using Element = typename Tile::Element;
-  static_assert(Tile::columns == 64 && sizeof(Element) == 2 && columns <= Tile::rows,
-                "a fragment has 64 rows of 16-bit elements, and the tile a row for each column");
+  constexpr u32 part_columns = Tile::rows / (warp_rows / 16);  // the tile's rows for 64 rows of the fragment
+  static_assert(Tile::columns == 64 && sizeof(Element) == 2 && columns <= part_columns,
+                "64 rows of 16-bit elements, and the tile a row for each column of them");
   if constexpr (!stmatrix::available) {
+    static_assert(warp_rows == 16, "without stmatrix there is no tensor memory");
 #pragma unroll
     for (int i = 0; i < fragment.count; ++i)
       tile.at(fragment.column(i), fragment.row(i)) = round_to<Element>(fragment.value[i]);
     return;
   }
-  const u32 thread = thread_of_warpgroup(), lane = thread % 32;
+  const u32 thread = thread_of_warpgroup(), lane = thread % 32, warp_row = thread / 32 * warp_rows + first_row;
 #pragma unroll
   for (int i = 0; i < columns / 16; ++i) {
     const f32* eight = &fragment.value[i * 8];
     const u32 words[4] = {pack<Element>(eight[0], eight[1]), pack<Element>(eight[2], eight[3]),
                           pack<Element>(eight[4], eight[5]), pack<Element>(eight[6], eight[7])};
     // A matrix stored transposed has a row for each of its columns: matrices 0 and 1 lie side by side, 2 and 3 below.
-    stmatrix::store_transposed(tile.chunk(i * 16 + lane / 16 * 8 + lane % 8, thread / 32 * 2 + lane / 8 % 2), words);
+    stmatrix::store_transposed(
+        tile.chunk(warp_row / 64 * part_columns + i * 16 + lane / 16 * 8 + lane % 8, warp_row % 64 / 8 + lane / 8 % 2),
+        words);
   }
 }
 

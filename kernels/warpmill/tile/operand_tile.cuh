@@ -35,6 +35,13 @@ WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const Coordina
   else
     tma::load(to, map, place.at, full, policy);
 }
+// The bytes are counted by a barrier of either block of the pair.
+template <int shares, int outer>
+WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const Coordinates<outer>& place, ClusterAddress full,
+                          CachePolicy policy, Sharing) {
+  static_assert(shares == 1, "a pair of blocks shares no copies");
+  tma::load_for_pair(to, map, place.at, full, policy);
+}
 }  // namespace detail
 
 // `steps` are products, of 32 bytes along k each. A copy of a K-major tile has a box of one width by extent / shares
@@ -61,6 +68,12 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, SharedAddress full, CachePolicy policy = {}) {
     load_at<1, 0>(map, mn, first_k, nullptr, full, policy, {});
   }
+  // Where two blocks multiply together: `full` lies in either of them.
+  template <int outer>
+  WM_DEVICE void load_for_pair(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
+                               ClusterAddress full, CachePolicy policy) {
+    load_at<1, outer>(map, mn, first_k, matrix, full, policy, {});
+  }
   // Brings what load() would copy into L2.
   template <int shares = 1, int outer>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
@@ -77,9 +90,9 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   }
 
  private:
-  template <int shares, int outer>
-  WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, SharedAddress full,
-                         CachePolicy policy, Sharing sharing) {
+  template <int shares, int outer, class Full>
+  WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, Full full, CachePolicy policy,
+                         Sharing sharing) {
     const u32 first = sharing.share * (extent / shares);
 #pragma unroll
     for (int i = 0; i < widths; ++i)
@@ -109,6 +122,12 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, SharedAddress full, CachePolicy policy = {}) {
     load_at<1, 0>(map, mn, first_k, nullptr, full, policy, {});
   }
+  // Where two blocks multiply together: `full` lies in either of them.
+  template <int outer>
+  WM_DEVICE void load_for_pair(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
+                               ClusterAddress full, CachePolicy policy) {
+    load_at<1, outer>(map, mn, first_k, matrix, full, policy, {});
+  }
   template <int shares = 1, int outer>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
                                  Sharing sharing = {}) {
@@ -125,9 +144,9 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
   }
 
  private:
-  template <int shares, int outer>
-  WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, SharedAddress full,
-                         CachePolicy policy, Sharing sharing) {
+  template <int shares, int outer, class Full>
+  WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, Full full, CachePolicy policy,
+                         Sharing sharing) {
     const u32 first = sharing.share * (k / shares);
 #pragma unroll
     for (int i = 0; i < spans; ++i)

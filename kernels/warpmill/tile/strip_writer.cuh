@@ -63,6 +63,15 @@ class StripWriter {
     tma::store(map, at, strip.from_row(Together::first_row()));
     bulk::commit_group();
   }
+  // Several, which lie one after the other in the strip: a box each.
+  template <int boxes, int rank>
+  WM_DEVICE void send(Tile& strip, const TensorMap& map, const i32 (&at)[boxes][rank]) const {
+    static_assert(by == StripStore::engine, "threads copy these strips out");
+    if (!together_.first()) return;
+#pragma unroll
+    for (int i = 0; i < boxes; ++i) tma::store(map, at[i], strip.from_row(i * (Tile::rows / boxes)));
+    bulk::commit_group();
+  }
   // Instead of send: the threads that wrote the strip have copied it out themselves. It counts as a store all the same:
   // begin() goes by their number.
   WM_DEVICE void copied() const {
