@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, ClassVar
@@ -104,11 +105,13 @@ class PlaceInfo(Sized):
 
 
 CheckRun = ctypes.CFUNCTYPE(c_int32, c_void_p)
+LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
 
 _STATUS = c_int32
 _SIGNATURES = {
     "wm_error_text": (c_char_p, []),
     "wm_version": (c_char_p, []),
+    "wm_set_log": (_STATUS, [LogFunction, c_void_p]),
     "wm_device_open": (_STATUS, [c_char_p, POINTER(c_void_p)]),
     "wm_device_info_of": (_STATUS, [c_void_p, POINTER(DeviceInfo)]),
     "wm_device_count": (_STATUS, [POINTER(c_size_t)]),
@@ -171,6 +174,17 @@ def open_library(path: str, version: str = __version__) -> ctypes.CDLL:
 
 
 lib = open_library(os.path.join(os.path.dirname(__file__), "libwarpmill.so.0.1"))
+
+_log = logging.getLogger("warpmill")
+
+
+@LogFunction
+def _tell(user: Any, severity: int, text: bytes) -> None:
+    """What the library has to tell, to whoever listens to the logger `warpmill`."""
+    _log.log(logging.WARNING if severity else logging.INFO, "%s", text.decode(errors="replace"))
+
+
+lib.wm_set_log(_tell, None)
 
 OK, INVALID_ARGUMENT, UNSUPPORTED, LAUNCH, STOPPED = 0, 1, 2, 6, 8
 _EXCEPTIONS = {INVALID_ARGUMENT: ValueError, LAUNCH: ValueError, UNSUPPORTED: NotImplementedError}

@@ -44,6 +44,12 @@ class Kernels(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "scale"):
             wm.Kernel(SCALE.replace("template <int times>", 'extern "C"').replace("* times", ""), "absent").on("virtual")
 
+    def test_what_the_library_tells_is_logged(self):
+        source = f'extern "C" __global__ void once() {{}} // {os.urandom(8).hex()}'  # not in the cache
+        with self.assertLogs("warpmill", "INFO") as logged:
+            wm.Kernel(source, "once", name="fresh.cu").on("virtual")
+        self.assertIn("fresh.cu", logged.output[0])
+
     def test_refusals_say_what_and_why(self):
         kernel, x = wm.Kernel(SCALE, "scale<2>"), np.zeros(4, np.float32)
         for launch, arguments, words in ((kernel[1, 5000], (x, 1.0, 4), "5000"), (kernel[1, 32], (x, 1.0), "2 arguments"),
