@@ -49,7 +49,7 @@ TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
            {"gemm 100000000x100000000x100 --device virtual",
             "and the memory of the virtual GPU is that of this machine"},
            {"plan gemm 3x3x3 --chip foo",
-            "nothing is known of a chip 'foo'; there are 'NVIDIA H200', 'virtual sm_80', "},
+            "nothing is known of a chip 'foo'; there are 'B200', 'NVIDIA H200', 'virtual sm_100a', "},
            {"plan gemm 3x3x3 --dtype e4m3 --chip 'virtual sm_80'", "which has no 8-bit floats"},
            {"tune gemm 3x3x3 --device virtual", "tuned by measuring a GPU"}}) {
     const Ended ended = start(arguments);
@@ -152,6 +152,20 @@ TEST_F(Program, TheRankingIsTheChips) {
   EXPECT_THAT(start("plan gemm 512x512x512 --multiprocessors 16").out, HasSubstr("on 16 multiprocessors"));
   folder_.write("plans.txt", "My Chip | bf16 bf16 bf16 | k k | 64x64x64 | 64x32 s4 mma | 5 us\n");
   EXPECT_THAT(start("plan gemm 512x512x512 --chip 'My Chip'").out, HasSubstr(" mma"));
+}
+
+// Of a chip that nobody here has.
+TEST_F(Program, WhatIsPredictedIsCalledAPredictionAndSaysWhatBinds) {
+  const std::string command = "plan gemm 4096x4096x4096 --chip B200 --show 3";
+  EXPECT_THAT(start(command).out,
+              AllOf(HasSubstr("on 148 multiprocessors of B200"), HasSubstr("pair "), HasSubstr(" products  taken"),
+                    HasSubstr("sums of a tile in columns 0 to 255, of the next in 256 to 511, of 512 allocated"),
+                    HasSubstr("A prediction from a data sheet's cycles")));
+  const auto json = nlohmann::json::parse(start(command + " --json").out);
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0]["binds"], "products");
+  EXPECT_EQ(json[0]["tensor_columns"], 512);
+  EXPECT_EQ(json[0]["prediction"], true);
 }
 
 TEST_F(Program, TuningLeavesNoFolderWhereItCannotRun) {
