@@ -165,25 +165,32 @@ static PyObject* outcome(PyObject* result, answer result_is, int launched, wm_st
 
 static PyObject* matmul(PyObject* self, PyObject* arguments) {
   (void)self;
-  PyObject *a_object, *b_object, *bias_object;
+  PyObject *a_object, *b_object, *bias_object, *out;
   const char* activation;
-  if (!PyArg_ParseTuple(arguments, "OOOz", &a_object, &b_object, &bias_object, &activation)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "OOOzO", &a_object, &b_object, &bias_object, &activation, &out)) return NULL;
   tensor a, b, bias, d;
   answer all = describe(a_object, &a);
   if (all == plain) all = describe(b_object, &b);
   if (all == plain && bias_object != Py_None) all = describe(bias_object, &bias);
+  if (all == plain && out != Py_None) all = describe(out, &d);
   if (all == plain) all = autocast_is_off();
   if (all == plain &&
       (a.view.rank != 2 || b.view.rank != 2 || a.dtype != b.dtype || a.device != b.device || a.shape[1] != b.shape[0] ||
-       (bias_object != Py_None && (bias.device != a.device || bias.view.rank != 1))))
+       (bias_object != Py_None && (bias.device != a.device || bias.view.rank != 1)) ||
+       (out != Py_None &&
+        (d.device != a.device || d.view.rank != 2 || d.shape[0] != a.shape[0] || d.shape[1] != b.shape[1]))))
     all = not_plain; /* the long way says what is wrong, or serves it */
   if (all != plain) return all == failed ? NULL : long_way();
-  PyObject* shape = Py_BuildValue("(LL)", (long long)a.shape[0], (long long)b.shape[1]);
-  if (shape == NULL) return NULL;
-  PyObject* out = PyObject_CallMethodObjArgs(a_object, n_new_empty, shape, NULL);
-  Py_DECREF(shape);
-  if (out == NULL) return NULL;
-  all = describe_dense(out, &d, &a, b.shape[1]);
+  if (out != Py_None) {
+    Py_INCREF(out);
+  } else {
+    PyObject* shape = Py_BuildValue("(LL)", (long long)a.shape[0], (long long)b.shape[1]);
+    if (shape == NULL) return NULL;
+    out = PyObject_CallMethodObjArgs(a_object, n_new_empty, shape, NULL);
+    Py_DECREF(shape);
+    if (out == NULL) return NULL;
+    all = describe_dense(out, &d, &a, b.shape[1]);
+  }
   wm_stream* stream = all == plain ? stream_of(a.device) : NULL;
   wm_status status = WM_OK;
   if (stream != NULL) {
@@ -247,7 +254,7 @@ static PyObject* use_torch(PyObject* self, PyObject* arguments) {
 }
 
 static PyMethodDef functions[] = {
-    {"matmul", matmul, METH_VARARGS, "matmul(a, b, bias, activation): the product of plain CUDA tensors"},
+    {"matmul", matmul, METH_VARARGS, "matmul(a, b, bias, activation, out): the product of plain CUDA tensors"},
     {"attention", attention, METH_VARARGS, "attention(q, k, v, causal): of plain CUDA tensors"},
     {"use_torch", use_torch, METH_VARARGS, "what torch has: types and functions"},
     {NULL, NULL, 0, NULL}};

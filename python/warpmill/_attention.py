@@ -45,7 +45,7 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
         result = _fast.attention(q, k, v, causal)
         if result is not NotImplemented:
             return result
-    if is_torch(q):
+    if is_torch(q) and is_torch(k) and is_torch(v):
         from .torch import attention_operator, needs_operator
         if needs_operator(q, k, v, None):
             return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse,

@@ -45,22 +45,22 @@ def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, o
     array([[ 0., 14.],
            [ 0., 50.]], dtype=float32)
     """
-    special = (out is not None or out_dtype is not None or scale_a is not None or scale_b is not None or c is not None
+    special = (out_dtype is not None or scale_a is not None or scale_b is not None or c is not None
                or scale_out is not None or alpha != 1.0 or promote or plan is not None or stream is not None)
     if torch_is_compiling():
         from .torch import matmul_operator
         return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
                                promote, plan)
     if not special and (activation is None or activation in ACTIVATIONS):
-        result = _fast.matmul(a, b, bias, activation)
+        result = _fast.matmul(a, b, bias, activation, out)
         if result is not NotImplemented:
             return result
-    if is_torch(a):
+    if is_torch(a) and is_torch(b):
         from .torch import matmul_operator, needs_operator, rows_quickly
         if needs_operator(a, b, bias, c):
             return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
                                    promote, plan)
-        if not special and (activation is None or activation in ACTIVATIONS):
+        if not special and out is None and (activation is None or activation in ACTIVATIONS):
             result = rows_quickly(a, b, bias, activation)
             if result is not NotImplemented:
                 return result

@@ -68,7 +68,7 @@ def rows_quickly(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: Optio
     """The quick way for a batch of rows and one matrix; NotImplemented where it does not lead there."""
     if b.dim() != 2 or a.dim() < 2 or not (a.dim() == 2 or a.is_contiguous()):
         return NotImplemented
-    result = _fast.matmul(a.flatten(0, -2) if a.dim() > 2 else a, b, bias, activation)
+    result = _fast.matmul(a.flatten(0, -2) if a.dim() > 2 else a, b, bias, activation, None)
     return result if result is NotImplemented else result.view(*a.shape[:-1], b.shape[-1])
 
 

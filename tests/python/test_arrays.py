@@ -94,6 +94,10 @@ class QuickWay(unittest.TestCase):
         result = wm.matmul(Tensor(x), Tensor(y), bias=Tensor(bias), activation="relu")
         self.assertIs(type(result), Tensor)
         self.assertLess(error(result.numpy(), np.maximum(x @ y + bias, 0)), 1e-3)
+        out = Tensor(np.zeros((33, 24), np.float16))
+        self.assertIs(wm.matmul(Tensor(x), Tensor(y), out=out), out)
+        self.assertLess(error(out.numpy(), x @ y), 1e-3)
+        self.assertIs(_fast.matmul(Tensor(x), Tensor(y), None, None, Tensor(x)), NotImplemented, "out of another shape")
         turned = Tensor(y.T.copy())
         turned.shape, turned._strides = y.shape, (1, 40)
         self.assertLess(error(wm.matmul(Tensor(x), turned).numpy(), x @ y), 1e-3)
@@ -105,30 +109,30 @@ class QuickWay(unittest.TestCase):
 
     def test_what_is_not_plain_goes_the_long_way(self):
         x, weight = Tensor(random(8, 8)), Parameter(random(8, 8))
-        self.assertIsNot(_fast.matmul(x, weight, None, None), NotImplemented)
+        self.assertIsNot(_fast.matmul(x, weight, None, None, None), NotImplemented)
         self.gradients = True
-        self.assertIs(_fast.matmul(x, weight, None, None), NotImplemented)
-        self.assertIsNot(_fast.matmul(x, x, None, None), NotImplemented)
+        self.assertIs(_fast.matmul(x, weight, None, None, None), NotImplemented)
+        self.assertIsNot(_fast.matmul(x, x, None, None, None), NotImplemented)
         self.autocast = True
-        self.assertIs(_fast.matmul(x, x, None, None), NotImplemented)
+        self.assertIs(_fast.matmul(x, x, None, None, None), NotImplemented)
         self.autocast = False
         for other in (random(8, 8), Tensor(random(2, 8, 8)), Tensor(random(8, 8, dtype=np.float16)), Tensor(random(3, 8)),
                       None):
-            self.assertIs(_fast.matmul(x, other, None, None), NotImplemented)
+            self.assertIs(_fast.matmul(x, other, None, None, None), NotImplemented)
 
     def test_errors_come_through(self):
         x, q = Tensor(random(8, 8)), Tensor(random(1, 1, 8, 32, dtype=np.float16))
         with self.assertRaisesRegex(ValueError, "must have 8"):
-            _fast.matmul(x, x, Tensor(random(3)), None)
+            _fast.matmul(x, x, Tensor(random(3)), None, None)
         with self.assertRaisesRegex(ValueError, "head dim of 32"):
             _fast.attention(q, q, q, False)
         for error, comes_through in ((RuntimeError("a sparse tensor has no strides"), False), (KeyError("mine"), True)):
             x.stride = Mock(side_effect=error)
             if comes_through:
                 with self.assertRaisesRegex(KeyError, "mine"):
-                    _fast.matmul(x, x, None, None)
+                    _fast.matmul(x, x, None, None, None)
             else:
-                self.assertIs(_fast.matmul(x, x, None, None), NotImplemented)
+                self.assertIs(_fast.matmul(x, x, None, None, None), NotImplemented)
 
     def test_thousands_of_calls_leak_nothing(self):
         def resident():
@@ -143,7 +147,7 @@ class QuickWay(unittest.TestCase):
                 wm.matmul(x, x)
                 wm.matmul(q, q, device=n)
                 with self.assertRaises(ValueError):
-                    _fast.matmul(x, x, Tensor(random(3)), None)
+                    _fast.matmul(x, x, Tensor(random(3)), None, None)
                 operand(JaxOut(on_device(q)), "x")
 
         many(1200)  # until the library's table of calls that it knows, each with its addresses, is full
