@@ -10,6 +10,7 @@
 
 #include "case/document.hpp"
 #include "commands/commands.hpp"
+#include "commands/program.hpp"
 #include "common/numbers.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -214,6 +215,7 @@ std::string missing_command(const CLI::App& app) {
 }
 
 int start(int count, char** arguments) {
+  if (const auto program = program_command({arguments + 1, arguments + count})) return run_program(*program);
   CLI::App app("Warpmill: tensor-core kernels, on a GPU or on the virtual GPU.");
   app.set_version_flag("--version", WARPMILL_VERSION);
   app.require_subcommand(1);

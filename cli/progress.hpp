@@ -30,6 +30,8 @@ class Progress {
   Tell teller() {
     return [this](std::string_view what, std::uint64_t done, std::uint64_t total) { tell(what, done, total); };
   }
+  // What somebody else does, in words; a signal is theirs to follow.
+  void show(const std::string& text, double seconds) { draw(text, 0, seconds); }
   // For RunOptions::progress.
   std::function<vgpu::Answer(const vgpu::RunProgress&)> of_runs();
   void watch(const Device& device);  // every launch on a virtual device, from now to the end

@@ -31,6 +31,8 @@ json as_json(const std::vector<vgpu::FindingPlace::Frame>& frames) {
   return list;
 }
 
+}  // namespace
+
 json as_json(const Finding& finding) {
   json places = json::array();
   for (const auto& place : finding.places) {
@@ -58,6 +60,8 @@ json as_json(const Finding& finding) {
           {"consequences", consequences}};
 }
 
+namespace {
+
 json as_json(const Judged& judged, const cases::CheckResult& result) {
   const CheckReport& report = result.report;
   json object = {{"case", judged.name},
@@ -72,7 +76,7 @@ json as_json(const Judged& judged, const cases::CheckResult& result) {
                    {"products", report.executed.products},
                    {"barriers", report.executed.barriers}}},
                  {"checked", checked_findings()}};
-  for (const Finding& finding : report.findings) object["findings"].push_back(as_json(finding));
+  for (const Finding& finding : report.findings) object["findings"].push_back(cli::as_json(finding));
   if (result.stopped) object["stopped"] = true;
   if (judged.first && judged.first->program) object["compile"] = as_json(compiled(*judged.first));
   if (judged.plan) object["plan"] = *judged.plan;

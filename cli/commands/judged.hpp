@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "case/check_runs.hpp"
 #include "commands.hpp"
 #include "outcome.hpp"
@@ -18,6 +20,8 @@ struct Judged {
   std::optional<std::string> plan{};
   std::string not_judged{};  // what lies outside the judge's eyes, for those whose results are wrong all the same
 };
+
+nlohmann::json as_json(const vgpu::Finding& finding);
 
 // Judges with progress in view, prints what was found, and returns the exit status.
 int judged(const CheckOptions& options,

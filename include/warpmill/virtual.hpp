@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,6 +57,7 @@ struct RunReport {
   std::string printed;                // what the kernel's printf wrote; it went to standard output too, as a GPU's does
   std::vector<UsedInstruction> used;  // with count_instructions
   std::optional<CheckReport> check;
+  std::exception_ptr ended_by;  // what ended a checked run too early; a plain one throws it
 };
 
 // A virtual device's options hold for every launch on it from then on; its report is that of the launch that ended

@@ -51,11 +51,35 @@ void Machine::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
   state_->memory.note_written(address);
 }
 
+void Machine::map_host(std::span<std::byte> bytes) { state_->memory.map_host(bytes.data(), bytes.size()); }
+
+void Machine::move(std::uint64_t destination, std::uint64_t source, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Memory::Use use(state_->memory);
+  const auto host = [&](std::uint64_t address, const char* what) {
+    return state_->memory.find(address).bytes > 0 ? state_->memory.at(address, bytes, what)
+                                                  : reinterpret_cast<std::byte*>(address);
+  };
+  std::memmove(host(destination, "copying to"), host(source, "copying from"), bytes);
+  state_->memory.note_written(destination);
+}
+
+std::pair<std::uint64_t, std::uint64_t> Machine::allocation(std::uint64_t address) const {
+  const Region region = state_->memory.find(address);
+  return {region.address, region.bytes};
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> Machine::allocations() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
+  for (const Region& region : state_->memory.writable()) all.emplace_back(region.address, region.bytes);
+  return all;
+}
+
 void Machine::name(std::uint64_t address, std::string name) { state_->memory.name(address, std::move(name)); }
 void Machine::forget(std::uint64_t address) { state_->memory.forget(address); }
 
-std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name) {
-  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip, &decode);
+std::shared_ptr<Program> Machine::load(std::string_view ptx, std::string_view name, const Linked& linked) {
+  return std::make_shared<Program>(ptx, name, state_->memory, state_->chip, &decode, linked);
 }
 
 std::pair<std::uint64_t, std::uint64_t> Machine::variable(const Program& program, std::string_view name) {
@@ -82,13 +106,16 @@ void run_judged(Run& run, RunReport& report) {
   try {
     run_grid(run, report);
   } catch (const Fault& fault) {
+    report.ended_by = std::current_exception();
     judge.faulted(fault);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::launch || error.code() == ErrorCode::stopped)
       refusal = std::current_exception();
     else
       judge.faulted(Fault(error.what(), fault::other));
+    report.ended_by = std::current_exception();
   } catch (const std::exception& error) {
+    report.ended_by = std::current_exception();
     judge.faulted(Fault(error.what(), fault::other));
   }
   run.observer = nullptr;

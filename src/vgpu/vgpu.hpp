@@ -32,11 +32,20 @@ class Machine {
   void write(std::uint64_t address, std::span<const std::byte> source);  // throws invalid_argument out of bounds
   void read(std::span<std::byte> destination, std::uint64_t address) const;
   void fill(std::uint64_t address, std::byte value, std::size_t bytes);
+  // The caller's memory becomes the machine's too, under its own address, until it is freed here.
+  void map_host(std::span<std::byte> bytes);
+  // From anywhere to anywhere: what lies in no allocation is an address of the host. Throws invalid_argument for what
+  // begins in an allocation and leaves it.
+  void move(std::uint64_t destination, std::uint64_t source, std::size_t bytes);
+  // The allocation that holds an address, zeros where there is none; and all that a kernel may write.
+  std::pair<std::uint64_t, std::uint64_t> allocation(std::uint64_t address) const;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> allocations() const;
   void name(std::uint64_t address, std::string name);  // the allocation, for messages
   void forget(std::uint64_t address);                  // the allocation counts as never written
 
-  // Refuses what it cannot run by name and line. Module variables get their memory here.
-  std::shared_ptr<Program> load(std::string_view ptx, std::string_view name);
+  // Refuses what it cannot run by name and line. Module variables get their memory here, except those that are
+  // declared only, which are `linked`.
+  std::shared_ptr<Program> load(std::string_view ptx, std::string_view name, const Linked& linked = {});
   static std::vector<const ProgramKernel*> kernels(const Program& program);
   // A .global or .const variable's address and bytes; of none, zeros.
   static std::pair<std::uint64_t, std::uint64_t> variable(const Program& program, std::string_view name);

@@ -34,7 +34,7 @@ const std::vector<std::vector<std::string>> layers = {
     {"src/jit", "src/trace"},           // compiled programs, timelines
     {"src/plan"},                       // which plan for which shape
     {"src/ops"},                        // gemm, attention
-    {"src/capi"},                       // all of it for C
+    {"src/capi", "src/cudart"},         // all of it for C; other people's programs
     {"support"},                        // case files, references
     {"bench/gemm"},                     // measurements
     {"bench/attention"},                // more of them

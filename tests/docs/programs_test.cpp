@@ -14,8 +14,10 @@ namespace {
 
 // A document's programs are the files of examples/, its reports what is printed.
 std::optional<std::string> part_of(const std::vector<std::string>& words) {
-  if (words.size() == 2 && words[0] == "program")
-    return indented(text_of_file(source / "examples" / (words[1] + ".cpp")));
+  if (words.size() == 2 && words[0] == "program") {
+    const auto file = source / "examples" / (words[1] + ".cpp");
+    return indented(text_of_file(exists(file) ? file : source / "examples" / (words[1] + ".cu")));
+  }
   const auto report = shown(words);
   return report ? std::optional(report_part(*report)) : std::nullopt;
 }

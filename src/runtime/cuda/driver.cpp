@@ -18,6 +18,8 @@ class Library {
   Library() {
     void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: the driver does not like it
     if (!handle) give_up(fmt::format("no NVIDIA driver: {}; install one, or use the virtual device", dlerror()));
+    if (dlsym(handle, "warpmill_virtual_driver"))
+      give_up("no NVIDIA driver: this process was given Warpmill's own (`warpmill run`); use the virtual device");
     resolve_ = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(handle, "cuGetProcAddress_v2"));
     if (!resolve_) give_up("the NVIDIA driver is older than CUDA 12.0; update it");
   }

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/launch_rules.hpp"
@@ -15,6 +17,9 @@ struct LaunchShape {
   Dim3 grid, block, cluster;
   std::uint32_t shared_bytes = 0;
 };
+
+// The address of a variable that another module defines; 0: there is none.
+using Linked = std::function<std::uint64_t(std::string_view variable)>;
 
 struct ProgramKernel {
   std::string name;

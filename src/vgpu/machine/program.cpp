@@ -31,7 +31,8 @@ void for_each_symbol(const ptx::Operand& operand, Visit& visit) {
 }
 }  // namespace
 
-Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode)
+Program::Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode,
+                 const Linked& linked)
     : module_(ptx::read(ptx, name)), memory_(memory), chip_(chip) {
   if (!chip.arch.runs_ptx(module_.target))
     throw Error(ErrorCode::unsupported,
@@ -46,7 +47,7 @@ Program::Program(std::string_view ptx, std::string_view name, Memory& memory, co
     function_index_[f.source->name] = f.index;  // a definition after its declaration takes the name
   }
   try {
-    place_variables();
+    place_variables(linked);
     place_shared();
     relocate();
     std::vector<std::string> refused;
@@ -86,16 +87,17 @@ u64 Program::place_in_memory(const ptx::Variable& v) {
   return address;
 }
 
-void Program::place_variables() {
+void Program::place_variables(const Linked& linked) {
   for (u32 i = 0; i < module_.variables.size(); ++i) {
     const ptx::Variable& v = module_.variables[i];
     variable_index_[v.name] = i;
     const bool in_memory = v.space == ptx::Space::global || v.space == ptx::Space::constant;
-    if (in_memory && v.external)
+    const u64 elsewhere = in_memory && v.external && linked ? linked(v.name) : 0;
+    if (in_memory && v.external && elsewhere == 0)
       throw Error(ErrorCode::unsupported,
                   fmt::format("{}:{}: `{}` is defined in another module; modules are not linked", module_.name,
                               v.place.ptx_line, v.name));
-    variable_address_.push_back(in_memory ? place_in_memory(v) : 0);
+    variable_address_.push_back(elsewhere != 0 ? elsewhere : in_memory ? place_in_memory(v) : 0);
   }
   for (const ptx::Function& f : module_.functions)
     for (const ptx::Variable& v : f.variables)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,8 +63,9 @@ class Program {
   // Turns the body of a function into ops; what it cannot is added to `refused`, one line each.
   using Decode = void (*)(Program& program, Function& function, std::vector<std::string>& refused);
   // Decodes all of it. Throws unsupported with the first refusals, each by name and line; Error(compile) for text that
-  // is no PTX.
-  Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode);
+  // is no PTX. Variables that are only declared lie where `linked` says.
+  Program(std::string_view ptx, std::string_view name, Memory& memory, const Chip& chip, Decode decode,
+          const Linked& linked = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -88,7 +90,7 @@ class Program {
 
  private:
   friend class FunctionDecoder;
-  void place_variables();
+  void place_variables(const Linked& linked);
   void place_shared();
   void relocate();
   void describe_kernels();

@@ -1,6 +1,7 @@
 // Device memory: the table of allocations.
 #include "vgpu/memory/global.hpp"
 
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -41,7 +42,7 @@ Memory::~Memory() {
   for (const auto& [address, a] : live_)
     if (is_heap(address))
       heap_.give(a.host, a.bytes);
-    else
+    else if (!a.of_host)
       give_host_bytes(a.host, a.bytes);
   for (const Region& r : dying_) give_host_bytes(r.host, r.bytes);
 }
@@ -68,12 +69,25 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
   return address;
 }
 
+void Memory::map_host(std::byte* host, u64 bytes) {
+  const u64 address = reinterpret_cast<std::uintptr_t>(host);
+  std::unique_lock lock(mutex_);
+  const auto above = live_.lower_bound(address);
+  const Allocation* below = locate(address);
+  if ((above != live_.end() && above->first - address < bytes) || (below != nullptr && below->holds(address, 1)))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} bytes of the host at {:#x} are mapped already, or part of them", bytes, address));
+  live_.emplace(address,
+                Allocation{{.address = address, .bytes = bytes, .host = host, .of_host = true}, "host memory", false});
+}
+
 void Memory::free(u64 address) noexcept {
   std::unique_lock lock(mutex_);
   const auto found = live_.find(address);
   if (found == live_.end() || is_heap(address)) return;
   Allocation a = std::move(found->second);
   live_.erase(found);
+  if (a.of_host) return;
   used_ -= a.bytes;
   if (uses_ > 0)
     dying_.push_back(a);
@@ -185,6 +199,14 @@ bool Memory::was_freed(u64 address) const {
   return locate_freed(address) != nullptr || was_of_heap(address);
 }
 
+std::vector<Region> Memory::writable() const {
+  std::shared_lock lock(mutex_);
+  std::vector<Region> regions;
+  for (const auto& [address, a] : live_)
+    if (!a.read_only) regions.push_back(a);
+  return regions;
+}
+
 std::vector<Region> Memory::unwritten() const {
   std::shared_lock lock(mutex_);
   std::vector<Region> regions;
@@ -200,7 +222,7 @@ void Memory::forget(u64 address) {
 
 void Memory::note_written(u64 address) {
   std::unique_lock lock(mutex_);
-  if (Allocation* a = locate(address)) a->unwritten = false;
+  if (Allocation* a = locate(address); a != nullptr && a->holds(address, 1)) a->unwritten = false;
 }
 
 void Memory::note_all_written() {

@@ -21,6 +21,7 @@ struct Region {
   u64 bytes = 0;
   std::byte* host = nullptr;
   bool read_only = false;  // .const variables
+  bool of_host = false;    // mapped by the caller, who owns the bytes
 
   bool holds(u64 first, u64 count) const { return first - address < bytes && count <= bytes - (first - address); }
 };
@@ -40,6 +41,9 @@ class Memory {
   // Zero-filled, aligned to 512 bytes. Throws out_of_memory.
   u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
   void free(u64 address) noexcept;
+  // The caller's own memory, under its own address, until it is freed here; it counts as written. Throws
+  // invalid_argument where part of it is there already.
+  void map_host(std::byte* host, u64 bytes);
 
   // malloc and free of kernels. What a kernel allocates outlives its launch, as on the chip; what it frees is reused at
   // once, under another address. 0 where the heap is full.
@@ -63,6 +67,8 @@ class Memory {
 
   // Whether the address lies in memory that was freed.
   bool was_freed(u64 address) const;
+
+  std::vector<Region> writable() const;  // all that is live and no constant
 
   // What reads would find nothing in: allocations that nobody has written since they were made, or since forget().
   std::vector<Region> unwritten() const;

@@ -34,6 +34,10 @@ inline bool is_parameter(u64 generic) { return generic - param_window < 2 * most
 inline bool is_shared(u64 generic) { return in_window(generic, shared_window); }
 inline bool is_tensor(u64 generic) { return in_window(generic, tensor_window); }
 inline bool is_heap(u64 generic) { return generic >= heap_begin && generic < global_end; }
-inline bool is_global(u64 generic) { return generic >= global_begin && generic < global_end; }
+// Device memory, and the host's memory that is mapped into it under its own addresses: those of the host lie below the
+// heap or above the windows.
+inline bool is_global(u64 generic) {
+  return (generic >= global_begin && generic < global_end) || generic >= shared_window + window_bytes;
+}
 
 }  // namespace wm::vgpu

@@ -1,0 +1,241 @@
+// `warpmill run PROGRAM` and `warpmill check PROGRAM`: the program gets a CUDA runtime of ours, and tells what its
+// kernels did through files of a folder.
+#include "program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands.hpp"
+#include "common/environment.hpp"
+#include "cudart/names.hpp"
+#include "cudart/report.hpp"
+#include "cudart/settings.hpp"
+#include "judged.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "warpmill/device.hpp"
+#include "warpmill/error.hpp"
+#include "words.hpp"
+
+extern char** environ;
+
+namespace wm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using cudart::KernelReport;
+using vgpu::Finding;
+using vgpu::Severity;
+
+// Gone at the end, with what the program's processes wrote into it.
+class ReportFolder {
+ public:
+  ReportFolder() {
+    std::string pattern = (fs::temp_directory_path() / "warpmill-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw Error(ErrorCode::io, fmt::format("cannot make a folder for the report: {}", std::strerror(errno)));
+    path_ = pattern;
+  }
+  ~ReportFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ReportFolder(const ReportFolder&) = delete;
+  ReportFolder& operator=(const ReportFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Where our libcudart.so.13 and libcuda.so.1 lie, from the program's own place.
+fs::path runtime_folder() {
+  const fs::path folder =
+      (fs::read_symlink("/proc/self/exe").parent_path() / WARPMILL_RUNTIME_FOLDER).lexically_normal();
+  for (const char* library : {"libcudart.so.13", "libcuda.so.1"})
+    if (!fs::exists(folder / library))
+      throw Error(ErrorCode::not_found,
+                  fmt::format("{} is not there: build or install all of Warpmill", (folder / library).string()));
+  if (folder.string().find_first_of(": ") != std::string::npos)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("the loader cannot take libraries from '{}': its name has a colon or a blank; move Warpmill",
+                    folder.string()));
+  return folder;
+}
+
+cudart::Settings settings_of(const ProgramCommand& command, const fs::path& report) {
+  const Device device = Device::open(command.device);
+  if (device.info().kind != DeviceKind::virtual_gpu)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a program runs on a virtual device here, such as virtual:sm_90a, not on {}; on a GPU it "
+                            "runs by itself",
+                            device.info().id));
+  return {.arch = device.info().arch.name(),
+          .multiprocessors = device.info().multiprocessors,
+          .devices = command.devices,
+          .judge = command.judge,
+          .kernels = command.kernels,
+          .skipped_kernels = command.skipped_kernels,
+          .skip = command.skip,
+          .count = command.count,
+          .seeds = command.seeds,
+          .modes = command.modes,
+          .max_instructions = command.max_instructions,
+          .strict = command.strict,
+          .report = report.string()};
+}
+
+// Before what is there already.
+std::string put_before(const std::string& first, const char* variable) {
+  const std::string before = environment(variable);
+  return before.empty() ? first : first + ":" + before;
+}
+
+pid_t start(const ProgramCommand& command, const cudart::Settings& settings) {
+  const fs::path folder = runtime_folder();
+  const std::string preload = (folder / "libcudart.so.13").string() + ":" + (folder / "libcuda.so.1").string();
+  std::vector<std::string> variables;
+  const std::array ours = {
+      std::pair{"LD_PRELOAD", put_before(preload, "LD_PRELOAD")},
+      std::pair{"LD_LIBRARY_PATH", put_before(folder.string(), "LD_LIBRARY_PATH")},
+      std::pair{cudart::settings_variable, cudart::to_text(settings)},
+  };
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string_view variable = *at;
+    if (std::ranges::none_of(ours, [&](const auto& own) { return variable.starts_with(std::string(own.first) + "="); }))
+      variables.emplace_back(variable);
+  }
+  for (const auto& [name, value] : ours) variables.push_back(std::string(name) + "=" + value);
+  const auto pointers = [](const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+    all.push_back(nullptr);
+    return all;
+  };
+  pid_t process = -1;
+  const int reason = ::posix_spawnp(&process, command.words[0].c_str(), nullptr, nullptr,
+                                    pointers(command.words).data(), pointers(variables).data());
+  if (reason != 0)
+    throw Error(ErrorCode::not_found, fmt::format("cannot start {}: {}", command.words[0], std::strerror(reason)));
+  return process;
+}
+
+// Waits with the progress in view. A signal goes to the program too, from the terminal or from here.
+int wait_for(pid_t process, const fs::path& report) {
+  using namespace std::chrono_literals;
+  const cudart::LiveProgress* live = cudart::map_progress(report);
+  Progress progress;
+  auto pause = std::chrono::milliseconds(1);
+  const auto begin = std::chrono::steady_clock::now();
+  bool passed_on = false;
+  for (int status = 0;;) {
+    const pid_t ended = ::waitpid(process, &status, WNOHANG);
+    if (ended == process) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (stopping_signal() == SIGTERM && !std::exchange(passed_on, true)) ::kill(process, SIGTERM);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::milliseconds(20ms));
+    if (live == nullptr || live->launches + live->blocks == 0) continue;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    progress.show(
+        fmt::format("{} kernels done, {} warp instructions per second; {} of {} blocks", count_in_words(live->launches),
+                    count_in_words(static_cast<std::uint64_t>(static_cast<double>(live->instructions) / seconds)),
+                    count_in_words(live->blocks_done), count_in_words(live->blocks)),
+        seconds);
+  }
+}
+
+// How many findings there are of each severity.
+struct Counts {
+  std::size_t errors = 0, warnings = 0, advice = 0;
+  explicit Counts(const KernelReport& kernel)
+      : errors(kernel.faults.size() + kernel.check.count(Severity::error)),
+        warnings(kernel.check.count(Severity::warning)),
+        advice(kernel.check.count(Severity::advice)) {}
+  explicit Counts(const std::vector<KernelReport>& kernels) {
+    for (const KernelReport& kernel : kernels) {
+      const Counts of_one(kernel);
+      errors += of_one.errors;
+      warnings += of_one.warnings;
+      advice += of_one.advice;
+    }
+  }
+  std::string in_words() const {
+    return fmt::format("{} error{}, {} warning{}, {} of advice", errors, errors == 1 ? "" : "s", warnings,
+                       warnings == 1 ? "" : "s", advice);
+  }
+};
+
+// A fault of a launch that was not judged.
+std::string fault_in_words(const std::string& fault) { return fmt::format("error[fault]: {}\n", fault); }
+
+std::string in_words(const ProgramCommand& command, const std::vector<KernelReport>& kernels, int status) {
+  std::string text;
+  std::uint64_t launches = 0, judged = 0;
+  for (const KernelReport& kernel : kernels) {
+    for (const Finding& finding : kernel.check.findings) text += finding.text() + "\n";
+    for (const std::string& fault : kernel.faults) text += fault_in_words(fault);
+    text += fmt::format("{}: {}; {} launch{}, {} judged, {} warp instructions\n", cudart::demangled(kernel.name),
+                        Counts(kernel).in_words(), count_in_words(kernel.launches), kernel.launches == 1 ? "" : "es",
+                        count_in_words(kernel.judged), count_in_words(kernel.instructions));
+    launches += kernel.launches;
+    judged += kernel.judged;
+  }
+  const std::string end = status > 128 ? fmt::format("signal {} ({}) ended it", status - 128, ::strsignal(status - 128))
+                                       : fmt::format("it ended with {}", status);
+  if (launches == 0) return text + fmt::format("{}: no kernel was launched; {}\n", command.words[0], end);
+  return text + fmt::format("{}: {} in {} kernel{}; {} launch{}, {} judged; {}\n", command.words[0],
+                            Counts(kernels).in_words(), kernels.size(), kernels.size() == 1 ? "" : "s",
+                            count_in_words(launches), launches == 1 ? "" : "es", count_in_words(judged), end);
+}
+
+void write_json(const ProgramCommand& command, const std::vector<KernelReport>& kernels, int status) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const KernelReport& kernel : kernels) {
+    nlohmann::json findings = nlohmann::json::array();
+    for (const Finding& finding : kernel.check.findings) findings.push_back(as_json(finding));
+    list.push_back({{"name", cudart::demangled(kernel.name)},
+                    {"symbol", kernel.name},
+                    {"launches", kernel.launches},
+                    {"judged", kernel.judged},
+                    {"instructions", kernel.instructions},
+                    {"blocks", kernel.blocks},
+                    {"faults", kernel.faults},
+                    {"findings", findings}});
+  }
+  std::ofstream file(command.json);
+  file << nlohmann::json{{"program", command.words}, {"status", status}, {"kernels", list}}.dump(
+              2, ' ', true, nlohmann::json::error_handler_t::replace)
+       << "\n";
+  if (!file.flush()) throw Error(ErrorCode::io, fmt::format("cannot write {}", command.json.string()));
+}
+
+}  // namespace
+
+int run_program(const ProgramCommand& command) {
+  const ReportFolder report;
+  const int status = wait_for(start(command, settings_of(command, report.path())), report.path());
+  const std::vector<KernelReport> kernels = cudart::read_reports(report.path());
+  if (!command.json.empty()) write_json(command, kernels, status);
+  if (command.judge) {
+    say(in_words(command, kernels, status));
+  } else {
+    for (const KernelReport& kernel : kernels)
+      for (const std::string& fault : kernel.faults) complain(fault_in_words(fault));
+  }
+  if (stopping_signal() != 0 && status > 128) return status;
+  return command.judge && Counts(kernels).errors > 0 ? wrong_result : status;
+}
+
+}  // namespace wm::cli

@@ -1,0 +1,213 @@
+// Loading code when it is needed.
+#include "cudart/module.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <span>
+#include <unordered_set>
+
+#include "cudart/memory.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::cudart {
+namespace {
+
+// Every module and kernel that a handle may mean.
+struct Handles {
+  std::mutex mutex;
+  std::map<const void*, std::unique_ptr<Module>> loaded;
+  std::unordered_set<const void*> kernels;
+};
+Handles& handles() {
+  static auto* const all = new Handles;
+  return *all;
+}
+
+// Where the blocks of a cooperative launch meet: its address is in two special registers, and 0 in other launches. One
+// place serves a module's launches on a device, one after the other.
+constexpr std::uint32_t meeting_bytes = 256;
+
+std::string with_meeting_place(std::string ptx, std::uint64_t address) {
+  const auto replace = [&](std::string_view name, std::uint64_t word) {
+    const std::string value = std::to_string(word & 0xffffffff);
+    for (std::size_t at = 0; (at = ptx.find(name, at)) != ptx.npos; at += value.size())
+      ptx.replace(at, name.size(), value);
+  };
+  replace("%envreg1", address >> 32);
+  replace("%envreg2", address);
+  return ptx;
+}
+
+}  // namespace
+
+const Kernel::Loaded& Kernel::on(int device, bool cooperative) {
+  const bool usual = device == 0 && !cooperative;
+  if (usual)
+    if (const Loaded* first = first_.load(std::memory_order_acquire)) return *first;
+  const std::lock_guard lock(mutex_);
+  auto& loaded = loaded_[{device, cooperative}];
+  if (!loaded) loaded = std::make_unique<Loaded>(module_.load(name_, device, cooperative));
+  if (usual) first_.store(loaded.get(), std::memory_order_release);
+  return *loaded;
+}
+
+Module::~Module() {
+  const std::lock_guard lock(handles().mutex);
+  for (const auto& [name, kernel] : kernels_) handles().kernels.erase(kernel.get());
+}
+
+void Module::read() {
+  const std::lock_guard lock(mutex_);
+  if (parts_) return;
+  if (problem_.empty()) {
+    DeviceCode code = device_code(image_, Platform::get().chip().arch);
+    problem_ = std::move(code.problem);
+    if (!problem_.empty()) tell(problem_);
+    if (problem_.empty()) parts_.emplace(std::move(code.ptx));
+    if (parts_ && !parts_->valid()) {
+      parts_.reset();
+      fail(cudaErrorInvalidPtx);
+    }
+  }
+  if (!problem_.empty()) fail(cudaErrorNoKernelImageForDevice);
+}
+
+std::vector<std::string> Module::kernel_names() {
+  const std::lock_guard lock(mutex_);
+  read();
+  std::vector<std::string> names;
+  for (const std::string_view name : parts_->kernels()) names.emplace_back(name);
+  return names;
+}
+
+Kernel* Module::kernel(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  read();
+  const auto found = kernels_.find(name);
+  if (found != kernels_.end()) return found->second.get();
+  return parts_->has_kernel(name) ? &declare_kernel(std::string(name)) : nullptr;
+}
+
+Kernel& Module::declare_kernel(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  auto& kernel = kernels_[name];
+  if (!kernel) kernel = std::make_unique<Kernel>(*this, name);
+  const std::lock_guard known(handles().mutex);
+  handles().kernels.insert(kernel.get());
+  return *kernel;
+}
+
+void Module::declare_managed(std::string name, std::size_t bytes, void** host) {
+  const std::lock_guard lock(mutex_);
+  managed_[std::move(name)] = {bytes, host};
+}
+
+// Managed variables lie in memory that the host sees too, and begin with their initial values.
+void Module::place_managed() {
+  if (managed_.empty() || managed_.begin()->second.address != 0) return;
+  vgpu::Machine& machine = Platform::get().machine;
+  std::set<std::string, std::less<>> names;
+  for (const auto& [name, managed] : managed_) names.insert(name);
+  const auto initial = machine.load(parts_->only(names), "module.ptx");
+  for (auto& [name, managed] : managed_) {
+    managed.address = allocate_managed(managed.bytes);
+    const auto [original, bytes] = vgpu::Machine::variable(*initial, name);
+    machine.move(managed.address, original, std::min<std::size_t>(bytes, managed.bytes));
+    *managed.host = reinterpret_cast<void*>(managed.address);
+  }
+}
+
+Module::OnDevice& Module::on(int device) {
+  const std::lock_guard lock(mutex_);
+  read();
+  OnDevice& place = devices_[device];
+  if (place.variables) return place;
+  vgpu::Machine& machine = Platform::get().machine;
+  place_managed();
+  place.meeting_place = machine.allocate(meeting_bytes);
+  const std::uint32_t size = meeting_bytes;
+  machine.write(place.meeting_place, std::as_bytes(std::span(&size, 1)));
+  std::set<std::string, std::less<>> elsewhere;
+  for (const auto& [name, managed] : managed_) elsewhere.insert(name);
+  place.variables =
+      machine.load(with_meeting_place(parts_->whole() ? parts_->all_but(elsewhere) : parts_->variables(elsewhere),
+                                      place.meeting_place),
+                   "module.ptx", [&](std::string_view variable) {
+                     const auto managed = managed_.find(variable);
+                     return managed != managed_.end() ? managed->second.address : 0;
+                   });
+  return place;
+}
+
+std::uint64_t Module::address_of(std::string_view name, int device) {
+  const auto found = variable(name, device);
+  return found ? found->address : 0;
+}
+
+std::optional<Variable> Module::variable(std::string_view name, int device) {
+  const std::lock_guard lock(mutex_);
+  const OnDevice& place = on(device);
+  const auto managed = managed_.find(name);
+  if (managed != managed_.end()) return Variable{managed->second.address, managed->second.bytes};
+  const auto [address, bytes] = vgpu::Machine::variable(*place.variables, name);
+  return address != 0 ? std::optional(Variable{address, bytes}) : std::nullopt;
+}
+
+Kernel::Loaded Module::load(const std::string& kernel, int device, bool cooperative) {
+  const std::lock_guard lock(mutex_);
+  OnDevice& place = on(device);
+  Kernel::Loaded loaded;
+  loaded.program = place.variables;
+  if (!parts_->whole())
+    loaded.program = Platform::get().machine.load(
+        with_meeting_place(parts_->kernel(kernel), cooperative ? place.meeting_place : 0), "module.ptx",
+        [&](std::string_view variable) { return address_of(variable, device); });
+  for (const vgpu::ProgramKernel* one : vgpu::Machine::kernels(*loaded.program))
+    if (one->name == kernel) loaded.kernel = one;
+  if (loaded.kernel == nullptr) fail(cudaErrorInvalidDeviceFunction);
+  return loaded;
+}
+
+Module& known_module(const void* handle) {
+  const std::lock_guard lock(handles().mutex);
+  const auto found = handles().loaded.find(handle);
+  if (found == handles().loaded.end()) fail(cudaErrorInvalidResourceHandle);
+  return *found->second;
+}
+
+Module* load_module(const void* image) {
+  require(image != nullptr);
+  auto module = std::make_unique<Module>(image);
+  module->read();
+  Module* const handle = module.get();
+  const std::lock_guard lock(handles().mutex);
+  handles().loaded.emplace(handle, std::move(module));
+  return handle;
+}
+
+Module* load_module_file(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  require(file.good(), cudaErrorFileNotFound);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return load_module(text.c_str());
+}
+
+void unload_module(const void* handle) {
+  std::unique_ptr<Module> gone;
+  const std::lock_guard lock(handles().mutex);
+  const auto found = handles().loaded.find(handle);
+  if (found == handles().loaded.end()) fail(cudaErrorInvalidResourceHandle);
+  // Work in flight may still use it: a module of a few megabytes is kept rather than waited for.
+  found->second.release();
+  handles().loaded.erase(found);
+}
+
+Kernel& known_kernel(const void* handle) {
+  const std::lock_guard lock(handles().mutex);
+  if (!handles().kernels.contains(handle)) fail(cudaErrorInvalidResourceHandle);
+  return *static_cast<Kernel*>(const_cast<void*>(handle));
+}
+
+}  // namespace wm::cudart

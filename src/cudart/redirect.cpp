@@ -1,0 +1,140 @@
+// Programs with nvcc's static runtime inside: their own functions of CUDA's names become jumps to ours, before their
+// constructors run. An unstripped program names them in its symbol table.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/files.hpp"
+#include "cudart/entry_points.hpp"
+#include "cudart/failure.hpp"
+
+namespace wm::cudart {
+namespace {
+
+// A file's bytes, mapped.
+class Mapped {
+ public:
+  explicit Mapped(const char* path) {
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    struct stat status {};
+    if (file < 0 || ::fstat(file, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) return;
+    size_ = static_cast<std::size_t>(status.st_size);
+    void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapped != MAP_FAILED) data_ = static_cast<const char*>(mapped);
+  }
+  ~Mapped() {
+    if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  // `count` objects at an offset; null where the file has not so many.
+  template <class T>
+  const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
+    if (data_ == nullptr || offset > size_ || count > (size_ - offset) / sizeof(T)) return nullptr;
+    return reinterpret_cast<const T*>(data_ + offset);
+  }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+constexpr unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *[rip]; the address follows
+constexpr std::size_t jump_bytes = sizeof(jump) + sizeof(std::uint64_t);
+
+// Puts a jump to `target` at the function's beginning.
+bool redirect(char* function, const void* target) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(function) / page * page;
+  const std::size_t bytes = reinterpret_cast<std::uintptr_t>(function) + jump_bytes - first;
+  auto* const start = reinterpret_cast<void*>(first);
+  if (::mprotect(start, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
+  std::memcpy(function, jump, sizeof(jump));
+  std::memcpy(function + sizeof(jump), &target, sizeof(target));
+  return ::mprotect(start, bytes, PROT_READ | PROT_EXEC) == 0;
+}
+
+bool is_of_cuda(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
+
+// Redirects what a symbol table names; whether it names functions of CUDA's at all.
+bool redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr& strings, std::uintptr_t base) {
+  const std::uint64_t count = table.sh_size / sizeof(Elf64_Sym);
+  const auto* const symbols = file.at<Elf64_Sym>(table.sh_offset, count);
+  const char* const names = file.at<char>(strings.sh_offset, strings.sh_size);
+  if (symbols == nullptr || names == nullptr) return false;
+  bool found = false;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Elf64_Sym& symbol = symbols[i];
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.sh_size)
+      continue;
+    const std::string name(names + symbol.st_name, strnlen(names + symbol.st_name, strings.sh_size - symbol.st_name));
+    if (!is_of_cuda(name) || symbol.st_size < jump_bytes) continue;
+    const void* const ours = own_function(name.c_str());
+    if (ours == nullptr) continue;
+    found = true;
+    if (!redirect(reinterpret_cast<char*>(base + symbol.st_value), ours))
+      tell("the program's own " + name + " cannot be redirected: rebuild it with nvcc -cudart shared");
+  }
+  return found;
+}
+
+// Fat binaries without a way to register them.
+bool has_fat_binary(const Mapped& file, const Elf64_Ehdr& head, const Elf64_Shdr* sections) {
+  const char* const names = file.at<char>(sections[head.e_shstrndx].sh_offset, sections[head.e_shstrndx].sh_size);
+  for (int i = 0; names != nullptr && i < head.e_shnum; ++i)
+    if (sections[i].sh_name < sections[head.e_shstrndx].sh_size &&
+        std::string_view(names + sections[i].sh_name) == ".nv_fatbin")
+      return true;
+  return false;
+}
+
+bool needs_shared_runtime(const dl_phdr_info& object) {
+  const char* strings = nullptr;
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < object.dlpi_phnum; ++i)
+    if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+  for (const auto* entry = dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+  for (const auto* entry = dynamic; strings != nullptr && entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_NEEDED && std::string_view(strings + entry->d_un.d_val).starts_with("libcudart.so"))
+      return true;
+  return false;
+}
+
+void redirect_program(const dl_phdr_info& object, const char* path) {
+  const Mapped file(path);
+  const auto* const head = file.at<Elf64_Ehdr>(0);
+  if (head == nullptr || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return;
+  const auto* const sections = file.at<Elf64_Shdr>(head->e_shoff, head->e_shnum);
+  if (sections == nullptr) return;
+  bool found = false;
+  for (int i = 0; i < head->e_shnum; ++i)
+    if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < head->e_shnum)
+      found |= redirect_all(file, sections[i], sections[sections[i].sh_link], object.dlpi_addr);
+  if (!found && has_fat_binary(file, *head, sections) && !needs_shared_runtime(object))
+    tell(
+        "the program has CUDA's static runtime inside and no symbol table that says where: rebuild it with nvcc "
+        "-cudart shared, or do not strip it");
+}
+
+int visit(dl_phdr_info* object, std::size_t, void*) {
+  const std::string_view name = object->dlpi_name != nullptr ? object->dlpi_name : "";
+  if (name.find("libcudart.so") != name.npos) return 0;
+  redirect_program(*object, name.empty() ? "/proc/self/exe" : object->dlpi_name);
+  return 0;
+}
+
+// The executable's constructors come after those of the libraries.
+__attribute__((constructor)) void redirect_static_runtimes() { dl_iterate_phdr(&visit, nullptr); }
+
+}  // namespace
+}  // namespace wm::cudart

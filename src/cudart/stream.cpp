@@ -1,0 +1,249 @@
+// Streams: queues, their threads, and who waits for whom.
+#include "cudart/stream.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "cudart/capture.hpp"
+#include "cudart/platform.hpp"
+
+namespace wm::cudart {
+namespace {
+constexpr std::uint64_t most_pending = 4096;  // operations of a stream
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+}  // namespace
+
+bool Point::reached() const { return stream == nullptr || stream->done_ >= number; }
+
+Stream::Stream(Kind which, int on, unsigned with, int urgent)
+    : kind(which), device(on), flags(with), priority(urgent), id(next_id()) {}
+
+Streams& Streams::get() {
+  static auto* const all = new Streams;
+  return *all;
+}
+
+std::shared_ptr<Stream> Streams::create(int device, unsigned flags, int priority) {
+  auto stream = std::make_shared<Stream>(Stream::Kind::created, device, flags, priority);
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(stream);
+  return stream;
+}
+
+// Its work goes on; its thread ends with it.
+void Streams::destroy(cudaStream_t handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(
+      streams_, [&](const auto& s) { return static_cast<void*>(s.get()) == static_cast<void*>(handle); });
+  require(found != streams_.end() && (*found)->kind == Stream::Kind::created, cudaErrorInvalidResourceHandle);
+  abandon_capture(**found);
+  streams_.erase(found);
+}
+
+std::shared_ptr<Stream> Streams::legacy(int device) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& stream : streams_)
+    if (stream->kind == Stream::Kind::legacy && stream->device == device) return stream;
+  return streams_.emplace_back(std::make_shared<Stream>(Stream::Kind::legacy, device, 0, 0));
+}
+
+std::shared_ptr<Stream> Streams::find(cudaStream_t handle, bool per_thread_default) {
+  const int device = current_device();
+  if (handle == nullptr) handle = per_thread_default ? cudaStreamPerThread : cudaStreamLegacy;
+  if (handle == cudaStreamLegacy) return legacy(device);
+  if (handle == cudaStreamPerThread) {
+    thread_local std::vector<std::shared_ptr<Stream>> own;
+    if (own.size() <= static_cast<std::size_t>(device)) own.resize(static_cast<std::size_t>(device) + 1);
+    auto& stream = own[static_cast<std::size_t>(device)];
+    if (!stream) {
+      stream = std::make_shared<Stream>(Stream::Kind::per_thread, device, 0, 0);
+      const std::lock_guard lock(mutex_);
+      streams_.push_back(stream);
+    }
+    return stream;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& stream : streams_)
+    if (static_cast<void*>(stream.get()) == static_cast<void*>(handle)) return stream;
+  fail(cudaErrorInvalidResourceHandle);
+}
+
+void Streams::push(Stream& stream, Operation operation) {
+  std::unique_lock lock(mutex_);
+  if (stream.given_ - stream.done_ >= most_pending)  // as on a chip, who is too far ahead waits
+    wait_until_reached(lock, {stream.shared_from_this(), stream.given_ - most_pending / 2});
+  Stream::Item item{std::move(operation), std::move(stream.next_after_)};
+  stream.next_after_.clear();
+  // The legacy stream and those that block wait for each other.
+  for (const auto& other : streams_) {
+    if (other.get() == &stream || other->device != stream.device || other->done_ == other->given_) continue;
+    const bool ordered = stream.kind == Stream::Kind::legacy
+                             ? other->waits_for_legacy()
+                             : other->kind == Stream::Kind::legacy && stream.waits_for_legacy();
+    if (ordered) item.after.push_back({other, other->given_});
+  }
+  stream.items_.push_back(std::move(item));
+  ++stream.given_;
+  if (!stream.has_thread_) {
+    stream.has_thread_ = true;
+    std::thread([kept = stream.shared_from_this()] { kept->work(); }).detach();
+  }
+  stream.wake_.notify_one();
+}
+
+// Takes all that is there at once, so that who launches and who runs seldom meet at the lock.
+void Stream::work() {
+  Streams& all = Streams::get();
+  std::unique_lock lock(all.mutex_);
+  using namespace std::chrono_literals;
+  while (true) {
+    if (items_.empty() && !wake_.wait_for(lock, 100ms, [&] { return !items_.empty(); })) {
+      has_thread_ = false;  // the next item starts another
+      return;
+    }
+    std::deque<Item> taken = std::exchange(items_, {});
+    for (Item& item : taken) {
+      if (!item.after.empty() && !lock.owns_lock()) lock.lock();
+      for (const Point& point : item.after) all.wait_until_reached(lock, point);
+      if (lock.owns_lock()) lock.unlock();
+      perform(item.operation);
+      item = {};
+      ++done_;
+      if (all.waiting_ > 0) {
+        lock.lock();
+        all.progress_.notify_all();
+      }
+    }
+    if (!lock.owns_lock()) lock.lock();
+  }
+}
+
+void Streams::wait_until_reached(std::unique_lock<std::mutex>& lock, const Point& point) {
+  ++waiting_;
+  progress_.wait(lock, [&] { return point.reached(); });
+  --waiting_;
+}
+
+void Streams::submit(Stream& stream, Operation operation) {
+  if (capture_operation(stream, operation)) return;
+  push(stream, std::move(operation));
+}
+
+void Streams::submit_and_wait(Stream& stream, Operation operation) {
+  refuse_in_capture(stream);
+  submit(stream, std::move(operation));
+  wait(stream);
+}
+
+void Streams::wait(Stream& stream) {
+  refuse_in_capture(stream);
+  {
+    std::unique_lock lock(mutex_);
+    // All that the legacy stream stands for.
+    std::vector<Point> points = {{stream.shared_from_this(), stream.given_}};
+    if (stream.kind == Stream::Kind::legacy)
+      for (const auto& other : streams_)
+        if (other->device == stream.device && other->waits_for_legacy()) points.push_back({other, other->given_});
+    for (const Point& point : points) wait_until_reached(lock, point);
+  }
+  Platform::get().report_fault();
+}
+
+void Streams::wait_for_device(int device) {
+  {
+    std::unique_lock lock(mutex_);
+    std::vector<Point> points;
+    for (const auto& stream : streams_)
+      if (stream->device == device) points.push_back({stream, stream->given_});
+    for (const Point& point : points) wait_until_reached(lock, point);
+  }
+  Platform::get().report_fault();
+}
+
+bool Streams::idle(Stream& stream) {
+  refuse_in_capture(stream);
+  {
+    const std::lock_guard lock(mutex_);
+    if (stream.done_ < stream.given_) return false;
+  }
+  Platform::get().report_fault();
+  return true;
+}
+
+bool Streams::drain(std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  ++waiting_;
+  const bool done = progress_.wait_for(lock, longest, [&] {
+    return std::ranges::all_of(streams_, [](const auto& s) { return s->done_ == s->given_; });
+  });
+  --waiting_;
+  return done;
+}
+
+void Streams::wait_for(Stream& stream, const Event& event) {
+  if (capture_wait(stream, event)) return;
+  if (!event.last) return;
+  const std::lock_guard lock(mutex_);
+  if (!event.last->point.reached()) stream.next_after_.push_back(event.last->point);
+}
+
+void Streams::record(Stream& stream, Event& event) {
+  if (capture_record(stream, event)) return;
+  event.capture.reset();
+  auto record = std::make_shared<EventRecord>();
+  {
+    const std::lock_guard lock(mutex_);
+    record->point = {stream.shared_from_this(), stream.given_ + 1};
+  }
+  event.last = record;
+  push(stream, RecordEvent{std::move(record)});
+}
+
+bool Streams::leave_capture(const Capture& capture, const std::vector<Node*>& joined) {
+  std::unordered_set<const Node*> before(joined.begin(), joined.end());
+  std::vector<const Node*> open(joined.begin(), joined.end());
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    for (const Node* one : node->after)
+      if (before.insert(one).second) open.push_back(one);
+  }
+  bool unjoined = false;
+  const std::lock_guard lock(mutex_);
+  for (const auto& stream : streams_) {
+    if (stream->capture.get() != &capture) continue;
+    for (const Node* node : stream->frontier) unjoined |= !before.contains(node);
+    stream->capture.reset();
+    stream->frontier.clear();
+  }
+  return unjoined;
+}
+
+bool Streams::reached(const Event& event) {
+  refuse_captured(event);
+  if (!event.last) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!event.last->point.reached()) return false;
+  }
+  Platform::get().report_fault();
+  return true;
+}
+
+void Streams::wait(const Event& event) {
+  refuse_captured(event);
+  if (!event.last) return;
+  {
+    std::unique_lock lock(mutex_);
+    wait_until_reached(lock, event.last->point);
+  }
+  Platform::get().report_fault();
+}
+
+}  // namespace wm::cudart

@@ -1,0 +1,281 @@
+// A CUDA program that no nvcc has seen: it declares the runtime's functions itself and registers PTX in a fat binary
+// that it puts together. What it does is its first argument.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+void** __cudaRegisterFatBinary(void* image);
+void __cudaRegisterFatBinaryEnd(void** handle);
+void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit, uint3*, uint3*,
+                            dim3*, dim3*, int*);
+void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int ext, std::size_t bytes,
+                       int constant, int global);
+}
+
+namespace {
+
+constexpr char ptx[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 total = 5;
+.visible .entry add_one(.param .u64 data, .param .u32 count)
+{
+  .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  ld.param.u32 %r1, [count];
+  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  setp.ge.s32 %p1, %r5, %r1;
+  @%p1 bra DONE;
+  mul.wide.s32 %rd2, %r5, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r6, [%rd3];
+  add.s32 %r6, %r6, 1;
+  st.global.u32 [%rd3], %r6;
+DONE:
+  ret;
+}
+.visible .entry count_up()
+{
+  .reg .b32 %r<2>;
+  atom.global.add.u32 %r1, [total], 1;
+  ret;
+}
+.visible .entry race()
+{
+  .shared .align 4 .b8 place[4];
+  .reg .b32 %r<2>;
+  mov.u32 %r1, %tid.x;
+  st.shared.u32 [place], %r1;
+  ret;
+}
+.visible .entry await(.param .u64 flag)
+{
+  .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [flag];
+AGAIN:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 bra AGAIN;
+  ret;
+}
+.visible .entry nothing()
+{
+  ret;
+}
+)";
+
+// The layout that nvcc writes: a header, and an entry with the text behind it.
+struct FatBinary {
+  std::uint32_t magic = 0xba55ed50;
+  std::uint16_t version = 1, header_bytes = 16;
+  std::uint64_t size = 64 + sizeof(text);
+  std::uint16_t kind = 1, entry_version = 0x101;
+  std::uint32_t entry_bytes = 64;
+  std::uint64_t text_size = sizeof(text);
+  std::uint32_t compressed = 0, options = 0;
+  std::uint16_t minor = 0, major = 8;
+  std::uint32_t arch = 80, name = 0, name_bytes = 0;
+  std::uint64_t flags = 0x11, reserved = 0, plain = 0;
+  char text[(sizeof(ptx) + 7) / 8 * 8] = {};
+};
+FatBinary binary;
+struct {
+  std::uint32_t magic = 0x466243b1, version = 1;
+  const void* data = &binary;
+  void* more = nullptr;
+} wrapper;
+
+// What nvcc's stubs would be.
+char add_one, count_up, race, await, nothing, unknown, total;
+
+void register_all() {
+  std::memcpy(binary.text, ptx, sizeof(ptx));
+  void** const handle = __cudaRegisterFatBinary(&wrapper);
+  const auto kernel = [&](char& host, const char* name) {
+    __cudaRegisterFunction(handle, &host, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  };
+  kernel(add_one, "add_one");
+  kernel(count_up, "count_up");
+  kernel(race, "race");
+  kernel(await, "await");
+  kernel(nothing, "nothing");
+  __cudaRegisterVar(handle, &total, nullptr, "total", 0, 4, 0, 0);
+  __cudaRegisterFatBinaryEnd(handle);
+}
+
+void show(const char* what, cudaError_t status) { std::printf("%s: %s\n", what, cudaGetErrorName(status)); }
+
+cudaError_t launch_add(int* data, int count, cudaStream_t stream = nullptr) {
+  void* arguments[] = {&data, &count};
+  return cudaLaunchKernel(&add_one, dim3((count + 63) / 64), dim3(64), arguments, 0, stream);
+}
+
+int add() {
+  const int count = 1000;
+  std::vector<int> values(count);
+  for (int i = 0; i < count; ++i) values[i] = i;
+  int* data = nullptr;
+  show("malloc", cudaMalloc(reinterpret_cast<void**>(&data), count * sizeof(int)));
+  show("upload", cudaMemcpy(data, values.data(), count * sizeof(int), cudaMemcpyHostToDevice));
+  show("launch", launch_add(data, count));
+  show("count up", cudaLaunchKernel(&count_up, dim3(3), dim3(1), nullptr, 0, nullptr));
+  show("download", cudaMemcpy(values.data(), data, count * sizeof(int), cudaMemcpyDeviceToHost));
+  int seen = 0;
+  show("symbol", cudaMemcpyFromSymbol(&seen, &total, sizeof(seen), 0, cudaMemcpyDeviceToHost));
+  show("free", cudaFree(data));
+  show("free again", cudaFree(data));
+  std::printf("%d %d %d\n", values[0], values[count - 1], seen);
+  return 3;  // its own status
+}
+
+// Errors that appear where they are waited for, and stay.
+int fault() {
+  int* data = nullptr;
+  show("malloc", cudaMalloc(reinterpret_cast<void**>(&data), 400));
+  show("launch", launch_add(data, 200));
+  show("after the launch", cudaGetLastError());
+  show("wait", cudaDeviceSynchronize());
+  show("malloc", cudaMalloc(reinterpret_cast<void**>(&data), 400));
+  return 0;
+}
+
+int misuse() {
+  int* data = nullptr;
+  show("malloc", cudaMalloc(reinterpret_cast<void**>(&data), 400));
+  void* arguments[] = {&data, &data};
+  show("no threads", cudaLaunchKernel(&nothing, dim3(1), dim3(0), nullptr, 0, nullptr));
+  show("too many threads", cudaLaunchKernel(&nothing, dim3(1), dim3(2048), nullptr, 0, nullptr));
+  show("too much shared memory", cudaLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 100000, nullptr));
+  show("no kernel", cudaLaunchKernel(&unknown, dim3(1), dim3(1), arguments, 0, nullptr));
+  show("beyond the end", cudaMemset(data, 0, 401));
+  show("a stack pointer as device memory", cudaMemcpy(&data, data, 4, cudaMemcpyHostToDevice));
+  show("too much", cudaMalloc(reinterpret_cast<void**>(&data), std::size_t{1} << 50));
+  show("no such device", cudaSetDevice(7));
+  show("last", cudaGetLastError());
+  show("then", cudaGetLastError());
+  show("not there", cudaDestroyTextureObject(0));
+  return 0;
+}
+
+// A kernel that waits for the host, and one in another stream that does not wait for it.
+int overlap() {
+  volatile int* flag = nullptr;
+  int* data = nullptr;
+  cudaStream_t first{}, second{};
+  cudaHostAlloc(const_cast<void**>(reinterpret_cast<volatile void**>(&flag)), 4, 0);
+  cudaMalloc(reinterpret_cast<void**>(&data), 64 * 4);
+  cudaMemset(data, 0, 64 * 4);
+  cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+  cudaDeviceSynchronize();
+  void* arguments[] = {&flag};
+  show("waits", cudaLaunchKernel(&await, dim3(1), dim3(1), arguments, 0, first));
+  show("query", cudaStreamQuery(first));
+  launch_add(data, 64, second);
+  show("other stream", cudaStreamSynchronize(second));
+  *flag = 1;
+  show("stream", cudaStreamSynchronize(first));
+  return 0;
+}
+
+int children() {
+  const pid_t before = fork();  // before anything is used: the child has a device of its own
+  if (before == 0) std::exit(add() == 3 && cudaDeviceSynchronize() == cudaSuccess ? 0 : 1);
+  int status = 0;
+  waitpid(before, &status, 0);
+  std::fflush(stdout);
+  cudaFree(nullptr);
+  const pid_t after = fork();
+  if (after == 0) {
+    show("in a child", cudaFree(nullptr));
+    std::exit(0);
+  }
+  waitpid(after, &status, 0);
+  return 0;
+}
+
+int threads() {
+  std::vector<std::thread> all;
+  std::vector<int> right(4);
+  for (int t = 0; t < 4; ++t)
+    all.emplace_back([t, &right] {
+      int* data = nullptr;
+      std::vector<int> values(256, t);
+      cudaMalloc(reinterpret_cast<void**>(&data), 1024);
+      cudaMemcpyAsync(data, values.data(), 1024, cudaMemcpyHostToDevice, cudaStreamPerThread);
+      launch_add(data, 256, cudaStreamPerThread);
+      cudaMemcpyAsync(values.data(), data, 1024, cudaMemcpyDeviceToHost, cudaStreamPerThread);
+      cudaStreamSynchronize(cudaStreamPerThread);
+      right[t] = values[0] == t + 1 && values[255] == t + 1;
+    });
+  for (std::thread& thread : all) thread.join();
+  std::printf("%d%d%d%d\n", right[0], right[1], right[2], right[3]);
+  return 0;
+}
+
+int tiny(long count) {
+  for (long i = 0; i < count; ++i) cudaLaunchKernel(&nothing, dim3(1), dim3(32), nullptr, 0, nullptr);
+  show("tiny", cudaDeviceSynchronize());
+  return 0;
+}
+
+// A module of so many megabytes, loaded and one of its kernels launched.
+int large(long megabytes) {
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  for (int number = 0; text.size() < static_cast<std::size_t>(megabytes) << 20; ++number) {
+    text += ".visible .entry k" + std::to_string(number) + "(.param .u64 p)\n{\n.reg .b32 %r<9>;\n";
+    for (int line = 0; line < 1000; ++line) text += "\tadd.s32 %r1, %r2, %r3; // a line\n";
+    text += "\tret;\n}\n";
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  cudaLibrary_t library{};
+  cudaKernel_t kernel{};
+  show("load", cudaLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  show("find", cudaLibraryGetKernel(&kernel, library, "k3"));
+  void* nowhere = nullptr;
+  void* arguments[] = {&nowhere};
+  show("launch", cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(32), arguments, 0, nullptr));
+  show("wait", cudaDeviceSynchronize());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  std::printf("%ld MB of PTX loaded, and a kernel of it run: %.2f s\n", megabytes, seconds.count());
+  return seconds.count() < 10 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view what = count > 1 ? arguments[1] : "";
+  if (what == "none") return 0;
+  register_all();
+  if (what == "add") return add();
+  if (what == "fault") return fault();
+  if (what == "misuse") return misuse();
+  if (what == "overlap") return overlap();
+  if (what == "fork") return children();
+  if (what == "threads") return threads();
+  if (what == "tiny") return tiny(std::atol(arguments[2]));
+  if (what == "large") return large(std::atol(arguments[2]));
+  if (what == "race" || what == "crash") {
+    cudaLaunchKernel(&race, dim3(1), dim3(64), nullptr, 0, nullptr);
+    cudaLaunchKernel(&nothing, dim3(1), dim3(64), nullptr, 0, nullptr);
+    show("race", cudaDeviceSynchronize());
+    std::fflush(stdout);
+    if (what == "crash") std::abort();
+    return 0;
+  }
+  std::fputs("what?\n", stderr);
+  return 2;
+}

@@ -1,0 +1,114 @@
+// `warpmill run PROGRAM` and `warpmill check PROGRAM`, as a user starts them.
+#include "cli/program.hpp"
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const std::string host = WARPMILL_HOST_PROGRAM;
+
+class Programs : public Program {};
+
+TEST_F(Programs, AProgramRunsAndEndsWithItsOwnStatus) {
+  const Ended ended = start("run " + host + " add");
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(ended.out,
+            "malloc: cudaSuccess\nupload: cudaSuccess\nlaunch: cudaSuccess\ncount up: cudaSuccess\n"
+            "download: cudaSuccess\nsymbol: cudaSuccess\nfree: cudaSuccess\nfree again: cudaErrorInvalidValue\n"
+            "1 1000 8\n");
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST_F(Programs, AFaultAppearsWhereItIsWaitedForAndStays) {
+  const Ended ended = start("run " + host + " fault");
+  EXPECT_EQ(ended.out,
+            "malloc: cudaSuccess\nlaunch: cudaSuccess\nafter the launch: cudaSuccess\nwait: cudaErrorIllegalAddress\n"
+            "malloc: cudaErrorIllegalAddress\n");
+  EXPECT_THAT(ended.err, HasSubstr("past the end of an allocation of 400 bytes"));
+  EXPECT_EQ(ended.status, 0);
+}
+
+TEST_F(Programs, MisuseGetsTheCodesOfACard) {
+  const Ended ended = start("run " + host + " misuse");
+  EXPECT_EQ(ended.out,
+            "malloc: cudaSuccess\nno threads: cudaErrorInvalidValue\n"
+            "too many threads: cudaErrorInvalidValue\ntoo much shared memory: cudaErrorInvalidValue\n"
+            "no kernel: cudaErrorInvalidResourceHandle\nbeyond the end: cudaErrorInvalidValue\n"
+            "a stack pointer as device memory: cudaErrorInvalidValue\ntoo much: cudaErrorMemoryAllocation\n"
+            "no such device: cudaErrorInvalidDevice\nlast: cudaErrorInvalidDevice\nthen: cudaSuccess\n"
+            "not there: cudaErrorNotSupported\n");
+  EXPECT_EQ(ended.err, "warpmill: cudaDestroyTextureObject is not there on the virtual GPU: cudaErrorNotSupported\n");
+}
+
+TEST_F(Programs, StreamsRunBesideTheHostAndEachOther) {
+  const Ended ended = start("run " + host + " overlap");
+  EXPECT_EQ(ended.out,
+            "waits: cudaSuccess\nquery: cudaErrorNotReady\nother stream: cudaSuccess\nstream: cudaSuccess\n");
+}
+
+TEST_F(Programs, ForksAndThreadsBehave) {
+  const Ended ended = start("check " + host + " fork");
+  EXPECT_THAT(ended.out, HasSubstr("1 1000 8\n"));
+  EXPECT_THAT(ended.out, HasSubstr("in a child: cudaErrorInitializationError\n"));
+  EXPECT_EQ(start("run " + host + " threads").out, "1111\n");
+}
+
+TEST_F(Programs, TheJudgeReportsPerKernelAfterTheProgramsOwnOutput) {
+  const Ended ended = start("check --json " + (folder_ / "report.json").string() + " " + host + " race");
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.out, StartsWith("race: cudaSuccess\nerror[shared-race]"));
+  EXPECT_THAT(ended.out, HasSubstr("race: 1 error, 0 warnings, 0 of advice; 1 launch, 1 judged"));
+  EXPECT_THAT(ended.out, HasSubstr("nothing: 0 errors, 0 warnings, 0 of advice; 1 launch, 1 judged"));
+  const auto report = nlohmann::json::parse(wm::cases::read_text(folder_ / "report.json"));
+  EXPECT_EQ(report["kernels"][0]["findings"][0]["name"], "shared-race");
+  EXPECT_EQ(report["status"], 0);
+}
+
+TEST_F(Programs, OnlyWhatIsAskedForIsJudged) {
+  EXPECT_EQ(start("check --skip-kernel race " + host + " race").status, 0);
+  EXPECT_EQ(start("check --kernel 'no*' " + host + " race").status, 0);
+  EXPECT_EQ(start("check --skip 1 " + host + " race").status, 0);
+  EXPECT_EQ(start("check --count 1 --mode random --seeds 2 " + host + " race").status, 1);
+  EXPECT_THAT(start("check --kernel rac " + host + " race").out,
+              HasSubstr("nothing: 0 errors, 0 warnings, 0 of advice; 1 launch, 0 judged"));
+}
+
+TEST_F(Programs, ACrashKeepsTheFindings) {
+  const Ended ended = start("check " + host + " crash");
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.out, HasSubstr("error[shared-race]"));
+  EXPECT_THAT(ended.out, HasSubstr("signal 6"));
+}
+
+TEST_F(Programs, WhatIsNoCudaProgramIsLeftAlone) {
+  EXPECT_EQ(start("run -- sh -c 'exit 5'").status, 5);
+  const Ended ended = start("check " + host + " none");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_THAT(ended.out, HasSubstr("no kernel was launched"));
+  const Ended missing = start("run -- ./nowhere");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("cannot start ./nowhere"));
+}
+
+TEST_F(Programs, LaunchesAndLargeModulesCostLittle) {
+  EXPECT_EQ(start("run " + host + " tiny 20000").out, "tiny: cudaSuccess\n");
+  EXPECT_EQ(start("run " + host + " large 15").status, 0);  // seconds would mean that all of it was read
+}
+
+TEST_F(Programs, OptionsThatThereAreNotAreNamed) {
+  const Ended ended = start("run --kernel x " + host + " none");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, HasSubstr("there is no option '--kernel' for a program"));
+  EXPECT_THAT(start("check --seeds=none " + host + " none").err, HasSubstr("'none' is no whole number"));
+}
+
+TEST_F(Programs, DevicesAreAskedFor) {
+  const Ended ended = start("run --devices 8 " + host + " misuse");
+  EXPECT_THAT(ended.out, HasSubstr("no such device: cudaSuccess"));
+  EXPECT_THAT(start("run --devices 8 " + host + " misuse", "CUDA_VISIBLE_DEVICES=0,1").out,
+              HasSubstr("no such device: cudaErrorInvalidDevice"));
+}
+
+}  // namespace
