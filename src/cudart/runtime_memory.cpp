@@ -93,7 +93,7 @@ WARPMILL_FACE cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
   return answer([&] {
     const auto range = range_of(address_of(host));
     require(flags != nullptr && range && (range->kind == MemoryKind::host || range->kind == MemoryKind::registered));
-    *flags = range->flags;
+    *flags = range->flags & ~unsigned{cudaHostAllocPortable};  // which all memory is, and nobody is told
   });
 }
 
