@@ -232,6 +232,17 @@ int tiny(long count) {
   return 0;
 }
 
+// A race, and then a kernel that never ends.
+int forever() {
+  int* flag = nullptr;
+  cudaHostAlloc(reinterpret_cast<void**>(&flag), 4, 0);
+  cudaLaunchKernel(&race, dim3(1), dim3(64), nullptr, 0, nullptr);
+  void* arguments[] = {&flag};
+  cudaLaunchKernel(&await, dim3(1), dim3(1), arguments, 0, nullptr);
+  show("never", cudaDeviceSynchronize());
+  return 0;
+}
+
 // A module of so many megabytes, loaded and one of its kernels launched.
 int large(long megabytes) {
   std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -267,6 +278,7 @@ int main(int count, char** arguments) {
   if (what == "fork") return children();
   if (what == "threads") return threads();
   if (what == "tiny") return tiny(std::atol(arguments[2]));
+  if (what == "forever") return forever();
   if (what == "large") return large(std::atol(arguments[2]));
   if (what == "race" || what == "crash") {
     cudaLaunchKernel(&race, dim3(1), dim3(64), nullptr, 0, nullptr);

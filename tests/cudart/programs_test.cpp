@@ -1,4 +1,6 @@
 // `warpmill run PROGRAM` and `warpmill check PROGRAM`, as a user starts them.
+#include <csignal>
+
 #include "cli/program.hpp"
 
 namespace {
@@ -80,6 +82,14 @@ TEST_F(Programs, ACrashKeepsTheFindings) {
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr("error[shared-race]"));
   EXPECT_THAT(ended.out, HasSubstr("signal 6"));
+}
+
+TEST_F(Programs, CtrlCEndsWithTheFindingsSoFar) {
+  const Ended ended = start("check " + host + " forever", "timeout --preserve-status -s INT 3 env");
+  EXPECT_EQ(ended.status, 128 + SIGINT);
+  EXPECT_THAT(ended.out, HasSubstr("error[shared-race]"));
+  EXPECT_THAT(ended.out, HasSubstr("await: 0 errors, 0 warnings, 0 of advice; 1 launch, 1 judged"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("never")));
 }
 
 TEST_F(Programs, WhatIsNoCudaProgramIsLeftAlone) {
