@@ -1,4 +1,4 @@
-// The judge's corpus is valid code: every kernel, wrong, repaired or clean, passes the compiler for sm_90a.
+// The judge's corpus is valid code: every kernel, wrong, repaired or clean, passes the compiler for its chip.
 #include "corpus.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@ namespace {
 
 void expect_compiles(const std::filesystem::path& folder, const std::string& name, bool repaired) {
   jit::Options options;
-  options.arch = Architecture::parse("sm_90a");
+  options.arch = Architecture::parse(
+      read_text(folder / (name + ".json")).find("sm_100a") != std::string::npos ? "sm_100a" : "sm_90a");
   options.include_folders = {folder};
   if (repaired) options.defines["REPAIRED"] = "1";
   try {

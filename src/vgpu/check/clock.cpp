@@ -77,6 +77,12 @@ void Clock::promote(Known from, Known to) {
   for (Entry& entry : entries_) of(entry.times, to) = std::max(of(entry.times, to), of(entry.times, from));
 }
 
+void Clock::promote_tensor(Known from, Known to) {
+  for (Entry& entry : entries_)
+    if (entry.component >> 63 != 0 && (entry.component & tensor_line) != 0)
+      of(entry.times, to) = std::max(of(entry.times, to), of(entry.times, from));
+}
+
 Clock Clock::only(std::initializer_list<Known> kept) const {
   Clock result;
   result.entries_.reserve(entries_.size());

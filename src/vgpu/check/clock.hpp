@@ -22,8 +22,8 @@ enum class Known : u8 {
   fenced_device,
   shared_proxy,  // went through a proxy fence for shared memory: asynchronous work may follow
   global_proxy,
-  map_released,  // changes of tensor maps, released to their proxy
-  map_acquired,  // and acquired from it
+  map_released,  // changes of tensor maps, released to their proxy; of tcgen05's work, fenced before a synchronisation
+  map_acquired,  // and acquired from it; fenced after one
   relied,        // ordered if wgmma brings the lanes and warps of its warpgroup together, which PTX does not promise
 };
 inline constexpr std::size_t ways = 12;
@@ -61,6 +61,7 @@ using Component = u64;
 inline Component whole_warp(u32 warp) { return Component{warp} << 6; }
 inline Component lane_of(u32 warp, u32 lane) { return Component{warp} << 6 | (lane + 1); }
 inline Component async_line(u64 id) { return Component{1} << 63 | id; }
+inline constexpr u64 tensor_line = u64{1} << 62;  // in the id of lines of tcgen05
 
 class Clock {
  public:
@@ -73,6 +74,8 @@ class Clock {
   void join(const Clock& other);
   // What a fence does: everything known as `from` is now also known as `to`.
   void promote(Known from, Known to);
+  // The same for lines of tcgen05 alone: its fences.
+  void promote_tensor(Known from, Known to);
   // Only what is known in these ways.
   Clock only(std::initializer_list<Known> kept) const;
   // What a relaxed write passes on after a fence of the scope `fenced`.

@@ -120,6 +120,7 @@ void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
       std::fill(state.dirty.begin(), state.dirty.end(), 0);
       return;
     }
+    case Kind::tensor_fence: return fence_tensor(warp, effect, active);
     case Kind::register_budget: return set_registers(warp, running_, active);
     default: return;
   }
@@ -185,7 +186,9 @@ CheckReport Judge::take_report() {
     if (explained_reads_.contains(site)) continue;
     findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
       finding.message =
-          fmt::format("{} memory is read that nobody has written", is_shared(access.address) ? "shared" : "global");
+          fmt::format("{} memory is read that nobody has written", is_shared(access.address)   ? "shared"
+                                                                   : is_tensor(access.address) ? "tensor"
+                                                                                               : "global");
       finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
     });
   }

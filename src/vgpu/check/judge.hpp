@@ -89,6 +89,8 @@ class Judge final : public Observer {
     Pending gathered_pending;
     std::array<u64, lanes_per_warp> barrier_generation{}, cluster_generation{};
     std::array<GroupLine, lanes_per_warp> copies, bulk;
+    std::array<GroupLine, lanes_per_warp> tensor_products;  // tcgen05: products and copies of a thread
+    GroupLine tensor_loads, tensor_stores;                  // of the warp
     struct {
       u32 open = 1;   // number of the group of wgmma that is not committed yet
       u32 id = 0;     // the last group with a product in it
@@ -162,7 +164,7 @@ class Judge final : public Observer {
 
   struct BlockState {
     std::vector<WarpState> warps;
-    Shadow shared;
+    Shadow shared, tensor;
     std::array<Meetings, barriers_per_block> barriers;
     std::array<Stamp, barriers_per_block> last_arrival;
     Meetings cluster_meetings;                    // of the cluster, in the state of its first block
@@ -196,6 +198,7 @@ class Judge final : public Observer {
     u64 barrier = 0;   // that it signals, with rank
     TileLayout layout;
     bool matrix = false;
+    bool tensor = false;                        // of tcgen05; what one thread issues takes place in that order
     bool signals = false;                       // a barrier; else a group
     bool generic = false;                       // its writes are those of ordinary instructions: cp.async, st.async
     bool from_peer = false;                     // a message of another block's thread
@@ -209,7 +212,8 @@ class Judge final : public Observer {
     Stamp stamp;
     bool reads = false, writes = false;
     bool async_proxy = false;
-    bool shared = true;                  // the memory that is being checked
+    bool shared = true;  // the memory that is being checked
+    bool tensor = false;
     u32 after = 0;                       // asynchronous work whose writes it was just seen to be ordered after
     const TileLayout* layout = nullptr;  // of a tensor's tile or a product's operand
     // How writes of ordinary instructions must be known.
@@ -243,6 +247,10 @@ class Judge final : public Observer {
   void check_written(const Actor& actor, u64 address, u64 bytes);
   const std::byte* bytes_at(const Actor& actor, u64 address, u64 bytes) const;
   bool ordered(const Actor& actor, const Stamp& before, Known way) const;
+  static void looks_at(Actor& actor, u64 address) {
+    actor.shared = is_shared(address);
+    actor.tensor = is_tensor(address);
+  }
   bool async_ordered(const Actor& actor, u32 work, Known way) const;
   bool async_reads_ordered(const Actor& actor, u32 work) const;
   bool outlasts(const Actor& actor, const Stamp& earlier) const;
@@ -304,6 +312,14 @@ class Judge final : public Observer {
   void note_rings(const Cluster& cluster);
   void report_rings();
   u32 twin_of(u32 number, const CopyIssue& issue);
+
+  // judge_tensor.cpp
+  static GroupLine* tensor_line_of(WarpState& state, Completion completion, u32 lane);
+  void wait_tensor(const Warp& warp, Completion completion);
+  void fence_tensor(const Warp& warp, const Effect& effect, u32 lanes);
+  bool follows_in_order(const Actor& actor, const AsyncWork& work) const;
+  void check_tensor_fence(const Actor& actor, const Stamp& before, bool before_wrote, u64 address, u64 bytes);
+  void describe_tensor_race(Finding& finding, u32 work, bool wrote, bool too_early) const;
 
   // judge_async.cpp
   void commit(const Warp& warp, Completion groups, u32 lanes);

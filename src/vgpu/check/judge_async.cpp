@@ -12,6 +12,7 @@ namespace wm::vgpu::check {
 
 void Judge::commit(const Warp& warp, Completion groups, u32 lanes) {
   WarpState& state = state_of(warp);
+  if (tensor_line_of(state, groups, 0) != nullptr) return;
   if (groups == Completion::products) {
     ++state.products.open;
     return;
@@ -22,6 +23,8 @@ void Judge::commit(const Warp& warp, Completion groups, u32 lanes) {
 
 void Judge::wait_groups(const Warp& warp, const Effect& effect, u32 lanes) {
   if (effect.completion == Completion::products) return wait_products(warp, effect.count);
+  if (effect.completion == Completion::tensor_loads || effect.completion == Completion::tensor_stores)
+    return wait_tensor(warp, effect.completion);
   WarpState& state = state_of(warp);
   const bool generic = effect.completion == Completion::copy_groups;  // known as ordinary writes are, fences to come
   const auto& lines = generic ? state.copies : state.bulk;
@@ -88,7 +91,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   const u32 site = running_;
   const u32 number = static_cast<u32>(async_.size());
   const Effect& effect = sites_.effect(site);
-  const Stamp me = stamp(warp, 1u << lane, site);
+  const Stamp me = stamp(warp, effect.whole_warp ? warp.started() : 1u << lane, site);
   AsyncWork work;
   work.issue = me;
   work.signals = effect.completion == Completion::mbarrier;
@@ -99,7 +102,12 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   work.layout = issue.layout;
   if (std::popcount(running_lanes_) > 1) work.twin = twin_of(number, issue);
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
-  if (!work.signals) {
+  if (GroupLine* const line = tensor_line_of(state, effect.completion, lane)) {
+    if (line->id == 0) line->id = new_line() | tensor_line;
+    work.tensor = true;
+    work.line = work.source_line = line->id;
+    work.time = work.source_time = line->open;
+  } else if (!work.signals) {
     auto& lines = effect.completion == Completion::bulk_groups ? state.bulk : state.copies;
     GroupLine& line = lines[lane];
     if (line.id == 0) line.id = new_line();

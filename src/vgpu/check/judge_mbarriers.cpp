@@ -202,9 +202,18 @@ u64 Judge::arrival_issued(const Warp& warp, u32 lane, u64 address, bool incremen
   WarpState& state = state_of(warp);
   const u64 number = ++arrivals_issued_;
   Clock message = state.clock.release(1u << lane);
-  const GroupLine& line = state.copies[lane];
-  if (line.id != 0) {
-    // When it arrives, all copies so far are done: also those of the group that is still open.
+  GroupLine* const tensor = tensor_line_of(state, sites_.effect(running_).completion, lane);
+  GroupLine& line = tensor != nullptr ? *tensor : state.copies[lane];
+  // When it arrives, all work so far is done: also that of the group that is still open.
+  if (tensor != nullptr) {
+    message = message.only({Known::reads, Known::control});
+    Times times = plainly(line.open);
+    of(times, Known::map_released) = line.open;  // tcgen05.commit contains the fence before a synchronisation
+    if (line.id != 0) message.learn(async_line(line.id), times);
+    ++line.open;
+    if (barrier != nullptr && address >> shared_rank_shift != warp.block().rank)
+      remember_visit(*warp.cluster().blocks[address >> shared_rank_shift], stamp(warp, 1u << lane, running_));
+  } else if (line.id != 0) {
     message.learn(async_line(line.id), plainly(line.open));
   }
   arrivals_[number] = std::move(message);

@@ -104,6 +104,10 @@ void Judge::check_records(Actor& actor, ShadowPage& page, u64 address, u64 grain
 
 // None where no block has this shared memory: the machine will say so.
 Shadow* Judge::shadow_of(const Actor& actor, u64 address) {
+  if (actor.tensor) {
+    constexpr u64 block_bytes = u64{TensorMemory::lanes} * TensorMemory::columns * 4;
+    return &state_of(*actor.warp.cluster().blocks[(address - tensor_window) / block_bytes]).tensor;
+  }
   if (!is_shared(address)) return &global_;
   const u64 rank = (address - shared_window) >> shared_rank_shift;
   const auto& blocks = actor.warp.cluster().blocks;
@@ -120,7 +124,7 @@ Shadow* Judge::shadow_of(const Actor& actor, u64 address) {
 }
 
 void Judge::check_range(Actor& actor, u64 address, u64 bytes) {
-  actor.shared = is_shared(address);
+  looks_at(actor, address);
   Shadow* const shadow = shadow_of(actor, address);
   if (shadow == nullptr) return;
   if (actor.writes && actor.shared) check_barriers_under(actor, address, bytes);
@@ -130,7 +134,7 @@ void Judge::check_range(Actor& actor, u64 address, u64 bytes) {
 
 void Judge::check_footprint(Actor& actor, const Footprint& footprint) {
   for (const Footprint::Page& touched : footprint.pages()) {
-    actor.shared = is_shared(touched.address);
+    looks_at(actor, touched.address);
     Shadow* const shadow = shadow_of(actor, touched.address);
     if (shadow == nullptr) continue;
     ShadowPage& page = shadow->page(touched.address);
@@ -203,7 +207,8 @@ void Judge::access_range(const Warp& warp, AccessKind kind, const MemoryRange& r
   Actor actor{warp, state_of(warp).clock.of_lane(lane), stamp(warp, 1u << lane, running_)};
   actor.reads = kind == AccessKind::read;
   actor.writes = kind != AccessKind::read;
-  if (is_shared(range.address) || is_global(range.address)) check_range(actor, range.address, range.bytes);
+  if (is_shared(range.address) || is_global(range.address) || is_tensor(range.address))
+    check_range(actor, range.address, range.bytes);
 }
 
 // Releases and acquires, and relaxed accesses with fences around them: a location keeps what its writers passed on.

@@ -23,11 +23,13 @@ bool Judge::ordered(const Actor& actor, const Stamp& before, Known way) const {
 // Whether its writes are done, for this actor to see.
 bool Judge::async_ordered(const Actor& actor, u32 number, Known way) const {
   const AsyncWork& work = async_[number];
+  if (follows_in_order(actor, work)) return true;
   return work.time != 0 && actor.knows.clock.time(async_line(work.line), way) >= work.time;
 }
 
 bool Judge::async_reads_ordered(const Actor& actor, u32 number) const {
   const AsyncWork& work = async_[number];
+  if (follows_in_order(actor, work)) return true;
   return work.source_time != 0 &&
          actor.knows.clock.time(async_line(work.source_line), Known::reads) >= work.source_time;
 }
@@ -93,7 +95,7 @@ std::optional<Omission> Judge::relies_on_product(const Actor& actor, const Stamp
 void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
   const AsyncWork* const earlier = before.async != 0 ? &async_[before.async] : nullptr;
   const bool async = actor.stamp.async != 0;
-  const char* const memory = actor.shared ? "shared" : "global";
+  const char* const memory = actor.shared ? "shared" : "global";  // tensor memory has words of its own
   const bool fence_missing = before_wrote && actor.async_proxy &&
                              (earlier == nullptr ? ordered(actor, before, Known::data)
                                                  : earlier->generic && async_ordered(actor, before.async, Known::data));
@@ -114,7 +116,10 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                                                                     : Flaw::global_race;
   if (!before_wrote && !was_written) explained_reads_.insert(before.site);
   findings_.report(flaw, omission, actor.stamp.site, before.site, [&](Finding& finding) {
-    if (by_product) {
+    if (actor.tensor) {
+      describe_tensor_race(finding, before_it_was_sent ? actor.stamp.async : before.async, before_wrote,
+                           too_early || before_it_was_sent);
+    } else if (by_product) {
       const bool lanes = omission == Omission::lanes_of_product;
       finding.message = fmt::format("two accesses to shared memory are ordered only if wgmma brings {} together",
                                     lanes ? "the lanes of a warp" : "its four warps");
@@ -143,10 +148,13 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                                     overwritten          ? "a reader"
                                     : earlier == nullptr ? (before_wrote ? "a thread" : "a reader")
                                     : earlier->matrix    ? "a wgmma"
+                                    : earlier->tensor    ? "a product"
                                                          : "a copy",
                                     before_wrote && !overwritten ? "writing" : "reading");
       if (earlier != nullptr && earlier->matrix)
         finding.help = "wait with wgmma.wait_group before the memory is given back";
+      else if (earlier != nullptr && earlier->tensor)
+        finding.help = "whoever overwrites it waits for the mbarrier of a tcgen05.commit that follows the product";
       else if (earlier != nullptr && !earlier->signals)
         finding.help =
             "the thread that issued the copy waits for its group (wait_group.read is enough for its source), then a "
@@ -184,7 +192,7 @@ void Judge::freed(const MemoryRange& range) {
 
 // Reported at the end, unless somebody writes this memory without an order: then that is what is wrong.
 void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
-  if (actor.shared || is_unwritten(address))
+  if (actor.shared || actor.tensor || is_unwritten(address))
     unwritten_reads_.try_emplace(actor.stamp.site, actor.stamp, address, bytes);
 }
 
@@ -219,6 +227,7 @@ void Judge::check_write(Actor& actor, const Stamp& write, const Stamp* reader, u
     if (async_ordered(actor, write.async, way)) {
       actor.after = write.async;
       if (actor.reads) check_layout(actor, write);
+      if (actor.tensor) check_tensor_fence(actor, write, true, address, bytes);
       return;
     }
     const u32 twin = async_[write.async].twin;
@@ -268,10 +277,13 @@ void Judge::report_doubtful_reads() {
 
 void Judge::check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes) {
   if (reader.together(actor.stamp) || conflict_is_strong(reader, actor.stamp)) return;
-  if (reader.async != 0 ? async_reads_ordered(actor, reader.async) : ordered(actor, reader, Known::reads)) return;
+  if (reader.async != 0 ? async_reads_ordered(actor, reader.async) : ordered(actor, reader, Known::reads)) {
+    if (actor.tensor) check_tensor_fence(actor, reader, false, address, bytes);
+    return;
+  }
   if (is_atomic(actor.stamp) && reader.async == 0 && !reader.strong)
     return doubt_read(reader, actor.stamp, address, bytes);
-  const bool by_caller = !actor.shared && !is_unwritten(address);
+  const bool by_caller = !actor.shared && !actor.tensor && !is_unwritten(address);
   race(actor, reader, false, was_written || by_caller, address, bytes);
 }
 

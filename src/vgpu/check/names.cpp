@@ -61,6 +61,12 @@ std::string Names::name_of(const Array& array, std::optional<u64> index) const {
 }
 
 std::string Names::memory(u64 generic, u64 bytes) const {
+  if (is_tensor(generic)) {
+    const u64 cell = (generic - tensor_window) / 4, lane = cell / 512 % 128, column = cell % 512;
+    return bytes <= 4
+               ? fmt::format("column {} of lane {} of tensor memory", column, lane)
+               : fmt::format("columns {} to {} of lane {} of tensor memory", column, column + bytes / 4 - 1, lane);
+  }
   if (!is_shared(generic)) {
     const auto [name, offset] = run_.memory.named(generic);
     if (!name.empty()) return bytes_from(fmt::format("global `{}`", name), offset, bytes);

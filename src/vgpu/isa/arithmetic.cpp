@@ -19,13 +19,18 @@ void choose(FunctionDecoder& d, void (*integer)(FunctionDecoder&), void (*floati
 
 void add(FunctionDecoder& d) {
   if (d.modifiers.has("cc")) return add_with_carry(d);
+  if (d.modifiers.has("f32x2")) return float_pair_add(d);
   choose(d, &integer_add, &float_add);
 }
 void subtract(FunctionDecoder& d) {
   if (d.modifiers.has("cc")) return subtract_with_carry(d);
+  if (d.modifiers.has("f32x2")) return float_pair_subtract(d);
   choose(d, &integer_subtract, &float_subtract);
 }
-void multiply(FunctionDecoder& d) { choose(d, &integer_multiply, &float_multiply); }
+void multiply(FunctionDecoder& d) {
+  if (d.modifiers.has("f32x2")) return float_pair_multiply(d);
+  choose(d, &integer_multiply, &float_multiply);
+}
 void multiply_add(FunctionDecoder& d) {
   if (d.modifiers.has("cc")) return multiply_add_with_carry(d);
   choose(d, &integer_multiply_add, &fused_multiply_add);

@@ -68,6 +68,11 @@ void float_negate(FunctionDecoder&);
 void float_minimum(FunctionDecoder&);
 void float_maximum(FunctionDecoder&);
 void copy_sign(FunctionDecoder&);
+// float_pairs.cpp: f32x2
+void float_pair_add(FunctionDecoder&);
+void float_pair_subtract(FunctionDecoder&);
+void float_pair_multiply(FunctionDecoder&);
+void float_pair_fma(FunctionDecoder&);
 // approximate.cpp
 void reciprocal(FunctionDecoder&);
 void square_root(FunctionDecoder&);
@@ -107,6 +112,7 @@ void ret(FunctionDecoder&);
 // load_store.cpp
 void load(FunctionDecoder&);
 void store(FunctionDecoder&);
+void store_zeros(FunctionDecoder&);  // st.bulk
 void prefetch(FunctionDecoder&);
 void create_policy(FunctionDecoder&);
 void cache_hint(FunctionDecoder&);
@@ -137,6 +143,8 @@ void load_matrix(FunctionDecoder&);
 void store_matrix(FunctionDecoder&);
 void move_matrix(FunctionDecoder&);
 void warpgroup_multiply(FunctionDecoder&);
+// cluster_launch.cpp
+void cluster_launch_control(FunctionDecoder&);
 // tcgen05.cpp
 void tensor_core_family(FunctionDecoder&);
 // tensor_map.cpp

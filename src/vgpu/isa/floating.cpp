@@ -194,14 +194,17 @@ void minimum_maximum(FunctionDecoder& d, Handler general, Handler general3, Hand
   const FloatType f = float_type(d, type);
   d.expect_operands(3, 4);
   const bool three = d.operands() == 4;
-  if (three) d.refuse("the form with three inputs is not of this architecture");
-  const bool fast = f.format == Format::f32 && !mode.nan && !mode.xorsign_abs;
+  if (three && (d.chip().arch.major < 10 || f.format != Format::f32 || mode.xorsign_abs))
+    d.refuse("the form with three inputs is of sm_100 and later, for f32 without .xorsign");
+  const bool fast = f.format == Format::f32 && !mode.nan && !mode.xorsign_abs && !three;
   const Operand a = d.source(d.operand(1), type), b = d.source(d.operand(2), type);
+  const Operand c = three ? d.source(d.operand(3), type) : Operand{};
   const Operand to = d.destination(d.operand(0), type);
   Op& op = d.emit(fast ? fast32 : three ? general3 : general, Effect::arithmetic(), Settings{f, {}, mode});
   op.d = to;
   op.a = a;
   op.b = b;
+  op.c = c;
   op.immediate = mode.ftz;
 }
 
@@ -230,7 +233,10 @@ void float_multiply(FunctionDecoder& d) {
   arithmetic(d, &binary<Multiply>, &f32_binary<&numeric::rows::multiply_f32>, lanewise<&multiply_f64>, 2);
 }
 // mad of floats is fma.
-void fused_multiply_add(FunctionDecoder& d) { arithmetic(d, &ternary<Fma>, &f32_fma, lanewise<&fma_f64>, 3); }
+void fused_multiply_add(FunctionDecoder& d) {
+  if (d.modifiers.has("f32x2")) return float_pair_fma(d);
+  arithmetic(d, &ternary<Fma>, &f32_fma, lanewise<&fma_f64>, 3);
+}
 
 void float_divide(FunctionDecoder& d) { arithmetic(d, &binary<Divide>, &binary<Divide>, &binary<Divide>, 2); }
 

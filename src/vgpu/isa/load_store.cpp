@@ -155,7 +155,10 @@ AddressSpace actual_space(const FunctionDecoder& d, AddressSpace space, const Ad
 
 void check_vector(const FunctionDecoder& d, const MemoryQualifiers& q, Type type) {
   const u32 bytes = ptx::bytes_of(type) * q.vector;
-  if (bytes > 16) d.refuse("this architecture moves at most 16 bytes a thread");
+  const u32 most = d.chip().arch.major >= 10 && q.space == AddressSpace::global ? 32 : 16;
+  if (bytes > most)
+    d.refuse(most == 32 ? "it moves at most 32 bytes a thread"
+                        : "this architecture and space move at most 16 bytes a thread");
 }
 
 // Unlike an atomic operation, a load or store has no default for either.
@@ -205,6 +208,7 @@ void load(FunctionDecoder& d) {
 
 void store(FunctionDecoder& d) {
   if (d.modifiers.has("async")) return store_async(d);
+  if (d.modifiers.has("bulk")) return store_zeros(d);
   const MemoryQualifiers q = take_memory_qualifiers(d);
   check_scope(d, q);
   Type type = d.modifiers.take_type();
@@ -231,6 +235,46 @@ void store(FunctionDecoder& d) {
   const Handler handler = by_element<PickStore>(type, ptx::bytes_of(type) == 8);
   if (handler == nullptr) d.refuse("it has no form for this type");
   d.emit(handler, effect_of(q), t);
+}
+
+namespace {
+struct Zeros {
+  Address address;
+  AddressSpace space = AddressSpace::generic;
+  Operand bytes;
+};
+
+Step zeros_op(Warp& warp, const Op& op, u32 active) {
+  const auto& z = op.as<Zeros>();
+  LaneAddresses to;
+  lane_addresses(warp, z.address, to);
+  const u64* counts = warp.source64(z.bytes);
+  for_each_lane(active, [&](u32 i) {
+    if (counts[i] % 8 != 0) warp.fault(fmt::format("st.bulk fills multiples of 8 bytes, not {}", counts[i]), i);
+    if (counts[i] == 0) return;
+    std::memset(resolve_one(warp, z.space, to[i], counts[i], 8, AccessKind::write, i), 0, counts[i]);
+    if (Observer* observer = warp.launch().observer) {
+      const u64 generic = z.space == AddressSpace::shared ? shared_window + to[i] : to[i];
+      observer->access_range(warp, AccessKind::write, {generic, counts[i]}, i);
+    }
+  });
+  return Step::go;
+}
+}  // namespace
+
+// st.bulk: zeros in shared memory.
+void store_zeros(FunctionDecoder& d) {
+  if (d.chip().arch.major < 10) d.refuse("`st.bulk` is of sm_100 and later");
+  d.modifiers.take("bulk");
+  d.modifiers.take("weak");
+  Zeros z;
+  z.space = take_space(d);
+  if (z.space != AddressSpace::generic && z.space != AddressSpace::shared) d.refuse("it fills shared memory");
+  d.expect_operands(3);
+  z.address = d.address(d.operand(0), z.space);
+  z.bytes = d.source(d.operand(1), Type::u64);
+  if (d.constant(d.operand(2), "the value") != 0) d.refuse("the value is 0");
+  d.emit(&zeros_op, Effect::access(z.space), z);
 }
 
 // Caches are not modelled, but an operand that is no address is still refused.

@@ -105,6 +105,7 @@ DecodeFunction decoder_for(std::string_view opcode) {
       {"stmatrix", &isa::store_matrix},
       {"movmatrix", &isa::move_matrix},
       {"wgmma", &isa::warpgroup_multiply},
+      {"clusterlaunchcontrol", &isa::cluster_launch_control},
       {"tcgen05", &isa::tensor_core_family},
       {"tex", &isa::texture},
       {"tld4", &isa::texture},

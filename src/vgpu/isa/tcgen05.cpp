@@ -47,14 +47,13 @@ void check_columns(const Warp& warp, const Block& block, u32 column, u32 count, 
     warp.fault(fmt::format("columns {} to {} of tensor memory are used, and block ({},{},{}) has not allocated all of "
                            "them",
                            column, column + count - 1, block.id.x, block.id.y, block.id.z),
-               lane, fault::out_of_bounds);
+               lane, fault::unallocated_columns);
 }
 
 u64 tensor_stream(const Warp& warp, u32 lane) { return reinterpret_cast<u64>(&warp) + lane; }
 
 u64 cell_address(const Block& block, u32 lane, u32 column) {
-  return tensor_window +
-         ((u64{block.tensor.multiprocessor} * TensorMemory::lanes + lane) * TensorMemory::columns + column) * 4;
+  return tensor_window + ((u64{block.rank} * TensorMemory::lanes + lane) * TensorMemory::columns + column) * 4;
 }
 
 namespace {
@@ -66,7 +65,9 @@ struct Allocation {
   Operand base, count;
 };
 
-[[noreturn]] void wrong_allocation(const Warp& warp, const std::string& why) { warp.fault(why); }
+[[noreturn]] void wrong_allocation(const Warp& warp, const std::string& why) {
+  warp.fault(why, lanes_per_warp, fault::tensor_allocation);
+}
 
 u32 columns_of(const Warp& warp, Operand operand, u32 active) {
   const u32* rows = warp.source32(operand);
@@ -126,6 +127,10 @@ Step free_op(Warp& warp, const Op& op, u32 active) {
   if (same == share.columns.end())
     wrong_allocation(warp, fmt::format("{} columns from {} on are given back, and the block has no such allocation",
                                        count, at.column));
+  if (Observer* observer = warp.launch().observer)  // nobody may still use them
+    for (u32 lane = 0; lane < TensorMemory::lanes; ++lane)
+      observer->access_range(warp, AccessKind::write, {cell_address(warp.block(), lane, at.column), u64{count} * 4},
+                             static_cast<u32>(std::countr_zero(active)));
   share.columns.erase(same);
   share.memory->give_back(at.column, count);
   warp.launch().tensor_frees.fetch_add(1, std::memory_order_relaxed);
@@ -258,6 +263,7 @@ void tensor_core_family(FunctionDecoder& d) {
   if (operation == "wait::ld") return tensor_wait(d, false);
   if (operation == "wait::st") return tensor_wait(d, true);
   if (operation == "mma") return tensor_multiply(d);
+  if (operation == "cp") return tensor_copy_in(d);
   if (operation == "commit") return decode_commit(d);
   if (operation == "fence::before_thread_sync" || operation == "fence::after_thread_sync") {
     d.expect_operands(0);

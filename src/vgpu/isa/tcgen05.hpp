@@ -28,5 +28,7 @@ void tensor_store(FunctionDecoder& decoder);
 void tensor_wait(FunctionDecoder& decoder, bool stores);
 // tcgen05_mma.cpp
 void tensor_multiply(FunctionDecoder& decoder);
+// tcgen05_cp.cpp
+void tensor_copy_in(FunctionDecoder& decoder);
 
 }  // namespace wm::vgpu::isa

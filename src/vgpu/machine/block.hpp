@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -124,6 +125,7 @@ struct Run {
   std::atomic<u64> instructions{0}, clusters_done{0};
   std::atomic<bool> stop{false};
   std::vector<std::unique_ptr<TensorMemory>> tensor_memories;  // of the multiprocessors; empty: the program uses none
+  std::function<std::optional<u64>()> cancel_cluster;          // takes one out of those that have not started
   std::atomic<u64> tensor_frees{0};                            // how often columns were given back
   std::exception_ptr caller_error;                             // what options.progress threw
   std::mutex print_mutex;

@@ -111,6 +111,19 @@ constexpr std::array list = std::to_array<Entry>({
      {"misplaced-tensor-map", Severity::error, "a copy is given a tensor map in local or shared memory",
       "copies read maps in the kernel's parameters, in constant and in global memory; by value, a map is copied to "
       "local memory unless the parameter is `const __grid_constant__`"}},
+    {Flaw::tensor_allocation,
+     {"tensor-memory-allocation", Severity::error,
+      "columns of tensor memory are allocated or given back in a way that PTX forbids",
+      "no allocation is larger than the one before, none follows relinquish_alloc_permit, and each is given back once, "
+      "in "
+      "its size, before the block ends"}},
+    {Flaw::unallocated_columns,
+     {"unallocated-columns", Severity::error, "columns of tensor memory are used that the block has not allocated",
+      "take the first column from where tcgen05.alloc wrote it, and allocate as many as are used"}},
+    {Flaw::missing_tensor_fence,
+     {"missing-tensor-fence", Severity::warning,
+      "tensor memory passes from thread to thread with no tcgen05.fence around their synchronisation",
+      "tcgen05.fence::before_thread_sync before the arrival, tcgen05.fence::after_thread_sync after the wait"}},
     {Flaw::execution_fault,
      {"execution-fault", Severity::error, "the run ended with an error that has no name of its own", ""}},
     {Flaw::bank_conflicts,
@@ -138,11 +151,13 @@ constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>
     {Omission::warps_of_product, {"the four warps of a warpgroup are taken to be brought together by wgmma", "9.7.15"}},
     {Omission::lanes_of_product, {"one lane is taken to speak for its warp after wgmma.wait_group", "9.7.15"}},
     {Omission::wait_before_exit, {"a block exits while a bulk copy may still read its shared memory", "9.7.9.25"}},
+    {Omission::tensor_fence,
+     {"threads pass tensor memory on through a barrier with no tcgen05.fence around it", "9.7.16.6"}},
 });
 constexpr bool omissions_in_order() {
   for (std::size_t i = 0; i < omissions.size(); ++i)
     if (omissions[i].first != static_cast<Omission>(i)) return false;
-  return omissions.back().first == Omission::wait_before_exit;
+  return omissions.back().first == Omission::tensor_fence;
 }
 static_assert(omissions_in_order(), "the list follows the enumeration and has all of it");
 

@@ -38,6 +38,9 @@ enum class Flaw : u8 {
   layout_mismatch,
   stale_tensor_map,
   misplaced_tensor_map,
+  tensor_allocation,
+  unallocated_columns,
+  missing_tensor_fence,
   execution_fault,
   bank_conflicts,
   uncoalesced,
@@ -51,6 +54,7 @@ enum class Omission : u8 {
   warps_of_product,  // the four warps of a warpgroup are taken to be brought together by wgmma
   lanes_of_product,  // one lane speaks for its warp after wgmma.wait_group
   wait_before_exit,  // for what a bulk copy reads of the block's shared memory
+  tensor_fence,      // between tcgen05 and the barrier that passes tensor memory on
 };
 
 // Its entry of finding_kinds().

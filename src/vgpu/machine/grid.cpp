@@ -35,6 +35,11 @@ class Grid {
         blocks_per_multiprocessor_(blocks_per_multiprocessor),
         seated_(run.tensor_memories.size()) {
     random_ = Random(run.options.seed ^ 0x5bd1e995);
+    run.cancel_cluster = [this]() -> std::optional<u64> {
+      const std::lock_guard lock(mutex_);
+      if (started_ == total_) return std::nullopt;
+      return started_++;
+    };
   }
 
   // `progress` (or null) is that of the thread that launched.

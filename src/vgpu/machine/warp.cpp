@@ -311,7 +311,8 @@ Step Warp::exit(u32 lanes) {
   block_->threads_left(std::popcount(lanes));
   if (block_->finished() && !block_->tensor.columns.empty())
     fault(fmt::format("the block ends and has not given back {} columns of tensor memory",
-                      block_->tensor.columns.front().count));
+                      block_->tensor.columns.front().count),
+          lanes_per_warp, fault::tensor_allocation);
   if (launch().observer != nullptr) launch().observer->exits(*this, lanes);
   c.settle();
   ++c.events;

@@ -1,4 +1,7 @@
 // virtual:sm_100a: which modules it takes, what it has of Hopper and what not.
+#include <bit>
+#include <cmath>
+
 #include "vgpu/machine/virtual_gpu.hpp"
 #include "vgpu/memory/integers.hpp"
 
@@ -62,6 +65,75 @@ TEST(Blackwell, HasNoWgmma) {
   Gpu gpu("sm_100a");
   EXPECT_TRUE(contains(gpu.refusal(kernel_text("wgmma.fence.sync.aligned;", "sm_100a")),
                        "only sm_90a has wgmma, and this is sm_100a"));
+}
+
+u64 pair(float low, float high) { return u64{std::bit_cast<u32>(high)} << 32 | std::bit_cast<u32>(low); }
+
+TEST(Blackwell, AddsAndMultipliesPairsOfFloats) {
+  Gpu gpu("sm_100a");
+  const auto run = [&](const char* text) {
+    return compute<u64>(gpu, text, {{pair(1.5f, -3.0f)}, {pair(0x1p-24f, 5.0f)}, {pair(2.0f, 0.25f)}}, 32,
+                        "sm_100a")[7];
+  };
+  EXPECT_EQ(run("add.rn.f32x2 %rd0, %rd1, %rd2;"), pair(1.5f + 0x1p-24f, 2.0f));
+  EXPECT_EQ(run("add.rp.f32x2 %rd0, %rd1, %rd2;"), pair(std::nextafter(1.5f, 2.0f), 2.0f));
+  EXPECT_EQ(run("sub.rn.f32x2 %rd0, %rd1, %rd3;"), pair(-0.5f, -3.25f));
+  EXPECT_EQ(run("mul.rn.ftz.f32x2 %rd0, %rd1, %rd3;"), pair(3.0f, -0.75f));
+  EXPECT_EQ(run("fma.rn.f32x2 %rd0, %rd1, %rd3, %rd1;"), pair(4.5f, -3.75f));
+  Gpu hopper;
+  EXPECT_TRUE(
+      contains(hopper.refusal(kernel_text("add.rn.f32x2 %rd0, %rd1, %rd2;")), "`.f32x2` is of sm_100 and later"));
+}
+
+TEST(Blackwell, TakesTheGreatestAndTheLeastOfThreeFloats) {
+  Gpu gpu("sm_100a");
+  const u64 nan = 0x7fffffff;
+  const auto run = [&](const char* text, u64 a, u64 b, u64 c) {
+    return compute<u32>(gpu, text, {{a}, {b}, {c}}, 32, "sm_100a")[3];
+  };
+  const auto bits = [](float f) { return std::bit_cast<u32>(f); };
+  EXPECT_EQ(run("max.f32 %r0, %r1, %r2, %r3;", bits(1), bits(3), bits(2)), bits(3));
+  EXPECT_EQ(run("min.f32 %r0, %r1, %r2, %r3;", bits(1), bits(3), bits(-2)), bits(-2));
+  EXPECT_EQ(run("max.f32 %r0, %r1, %r2, %r3;", nan, nan, bits(2)), bits(2));
+  EXPECT_EQ(run("max.NaN.f32 %r0, %r1, %r2, %r3;", bits(1), nan, bits(2)), nan);
+}
+
+TEST(Blackwell, Moves32BytesAThreadAndFillsSharedMemoryWithZeros) {
+  Gpu gpu("sm_100a");
+  gpu.load(kernel_text(R"(
+    .shared .align 16 .b8 words[256];
+    mov.u32 %r20, words;
+    mad.lo.u32 %r21, %lane, 8, %r20;
+    st.shared.u64 [%r21], %in;
+    bar.sync 0;
+    setp.eq.u32 %p1, %lane, 0;
+    mov.u64 %rd9, 128;
+    @%p1 st.bulk.weak.shared::cta [%r20+64], %rd9, 0;
+    bar.sync 0;
+    ld.shared.u64 %rd10, [%r21];
+    mul.wide.u32 %rd1, %lane, 32;
+    add.u64 %rd2, %in, %rd1;
+    add.u64 %rd3, %out, %rd1;
+    ld.global.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd2];
+    st.global.v8.b32 [%rd3], {%r8, %r7, %r6, %r5, %r4, %r3, %r2, %r1};
+    ld.global.v4.b64 {%rd4, %rd5, %rd6, %rd7}, [%rd2];
+    st.global.v4.b64 [%rd3+1024], {%rd4, %rd5, %rd6, %rd10};
+  )",
+                       "sm_100a"));
+  std::vector<u32> values(256);
+  for (u32 i = 0; i < 256; ++i) values[i] = i * 3;
+  const auto in = gpu.upload(values), out = gpu.upload(std::vector<u32>(512));
+  gpu.run("test", {{1}, {32}, {}, 0}, parameters(out, in));
+  const auto got = gpu.download<u32>(out, 512);
+  for (u32 i = 0; i < 256; ++i) {
+    EXPECT_EQ(got[i], values[i / 8 * 8 + 7 - i % 8]);
+    if (i % 8 < 6) {
+      EXPECT_EQ(got[256 + i], values[i]);
+    }
+  }
+  for (u32 lane = 0; lane < 32; ++lane) EXPECT_EQ(got[256 + 8 * lane + 7] == 0, lane >= 8 && lane < 24) << lane;
+  Gpu hopper;
+  EXPECT_TRUE(contains(hopper.refusal(kernel_text("ld.global.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%in];")), "at most 16"));
 }
 
 }  // namespace

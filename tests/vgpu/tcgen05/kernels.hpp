@@ -36,6 +36,7 @@ inline std::string tensor_kernel(std::string_view body, int blocks, int image_by
   .reg .pred %p<8>, %first;
   .reg .b32 %r<400>;
   .reg .b64 %rd<40>;
+  .reg .b16 %h<4>;
   .reg .b32 %thread, %rank, %base, %bar, %image, %warp;
   .reg .b64 %out, %in;
   .shared .align 8 .b64 barrier;

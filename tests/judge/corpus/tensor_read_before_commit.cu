@@ -1,0 +1,18 @@
+// Sums are read before the product that makes them is done.
+#include "../tensor.cuh"
+
+extern "C" __global__ void kernel(const u32* ones, f32* y) {
+  __shared__ Operands tile;
+  __shared__ u64 done;
+  __shared__ TensorAddress place;
+  const TensorAddress d = begin(tile, ones, place, done);
+  if (threadIdx.x == 0) multiply(d, tile, done);  // expect: second
+#ifdef REPAIRED
+  wait(done);
+  write(y, d);
+#else
+  write(y, d);  // expect: first
+  wait(done);
+#endif
+  give_back(d);
+}

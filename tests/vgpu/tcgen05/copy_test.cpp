@@ -1,0 +1,141 @@
+// tcgen05.cp in every confirmed shape against the sheet's table, and cluster launch control.
+#include <set>
+
+#include "vgpu/tcgen05/kernels.hpp"
+#include "vgpu/tcgen05/sheet.hpp"
+
+namespace wm::vgpu::testing {
+namespace {
+
+using std::uint32_t;
+
+struct CellCopy {
+  const char* shape;
+  uint32_t rows, pieces;
+};
+constexpr CellCopy shapes[] = {{"128x256b", 128, 2},
+                               {"128x128b", 128, 1},
+                               {"64x128b.warpx2::02_13", 64, 1},
+                               {"64x128b.warpx2::01_23", 64, 1},
+                               {"32x128b.warpx4", 32, 1}};
+
+// The lanes that data row i comes to.
+std::set<uint32_t> lanes_of(const std::string& shape, uint32_t i) {
+  if (shape == "64x128b.warpx2::02_13") return {i, i + 64};
+  if (shape == "64x128b.warpx2::01_23") return i < 32 ? std::set{i, i + 32} : std::set{i + 32, i + 64};
+  if (shape == "32x128b.warpx4") return {i, i + 32, i + 64, i + 96};
+  return {i};
+}
+
+void check(const CellCopy& c, int blocks, int swizzle, Mode mode) {
+  SCOPED_TRACE(fmt::format("{} blocks {} swizzle {}", c.shape, blocks, swizzle));
+  constexpr uint32_t image_bytes = 16384;
+  const uint32_t width = swizzle == 0 ? 0 : swizzle == 6 ? 32 : swizzle == 4 ? 64 : 128;
+  const sheet::Layout layout{false, swizzle, 128, swizzle == 0 ? 256 : 8 * width};
+  std::string body = "  shr.u32 %r24, %image, 4;\n  cvt.u64.u32 %rd2, %r24;\n";
+  body += fmt::format("  add.u64 %rd3, %rd2, {};\n  add.u32 %r22, %base, 40;\n", layout.descriptor());
+  body += "  setp.eq.u32 %p4, %rank, 0;\n  and.pred %p4, %p4, %first;\n  @!%p4 bra issued;\n";
+  body += fmt::format("  tcgen05.cp.cta_group::{}.{} [%r22], %rd3;\n", blocks, c.shape);
+  body += blocks == 2 ? "  mov.b16 %h1, 3;\n"
+                        "  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
+                        "[%bar], %h1;\n"
+                      : "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n";
+  body += "issued:\n";
+  body += wait_for_commit;
+  Gpu gpu("sm_100a", 2);
+  gpu.options.mode = mode;
+  gpu.options.deterministic = true;
+  gpu.load(tensor_kernel(body, blocks, image_bytes));
+  std::vector<uint32_t> image(static_cast<std::size_t>(blocks) * image_bytes / 4);
+  for (uint32_t i = 0; i < image.size(); ++i) image[i] = i * 2654435761u;
+  const auto in = gpu.upload(image);
+  const std::size_t cells = static_cast<std::size_t>(blocks) * 128 * 512;
+  const auto out = gpu.upload(std::vector<uint32_t>(cells));
+  const auto count = static_cast<uint32_t>(blocks);
+  gpu.run("test", {{count}, {128}, {count}, image_bytes}, parameters(out, in));
+  const auto got = gpu.download<uint32_t>(out, cells);
+  std::vector<uint32_t> want(cells, fresh);
+  for (uint32_t block = 0; block < count; ++block)
+    for (uint32_t row = 0; row < c.rows; ++row)
+      for (uint32_t byte = 0; byte < 16 * c.pieces; byte += 4)
+        for (const uint32_t lane : lanes_of(c.shape, row))
+          want[(block * 128 + lane) * 512 + 40 + byte / 4] =
+              image[(block * image_bytes + layout.byte(row, byte, 1)) / 4];
+  ASSERT_EQ(got, want);
+}
+
+TEST(TensorCopy, BringsRowsToTheirLanes) {
+  for (const CellCopy& c : shapes)
+    for (const int blocks : {1, 2})
+      for (const int swizzle : {0, 2, 4, 6}) check(c, blocks, swizzle, Mode::friendly);
+  for (const Mode mode : {Mode::random, Mode::adversarial}) check(shapes[4], 2, 0, mode);
+}
+
+TEST(TensorCopy, FormsThatAreNotConfirmedAreNamed) {
+  Gpu gpu("sm_100a");
+  const std::pair<const char*, const char*> forms[] = {
+      {"tcgen05.cp.cta_group::1.4x256b [%r1], %rd1;", "where `.4x256b` writes is not confirmed"},
+      {"tcgen05.cp.cta_group::1.64x128b [%r1], %rd1;", "`.64x128b` is .warpx2::02_13 or .warpx2::01_23"},
+      {"tcgen05.cp.cta_group::1.32x128b.warpx2::02_13 [%r1], %rd1;", "`.32x128b` is .warpx4"},
+      {"tcgen05.cp.cta_group::1.128x256b.warpx4 [%r1], %rd1;", "and the others are neither"},
+      {"tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16_p64 [%r1], %rd1;", "fewer than 8 bits lie in tensor memory"},
+      {"tcgen05.cp.cta_group::1.16x16b [%r1], %rd1;", "its shapes are"},
+  };
+  for (const auto& [text, words] : forms)
+    EXPECT_TRUE(contains(gpu.refusal(kernel_text(text, "sm_100a")), words)) << text;
+}
+
+// Persistent blocks: each takes over clusters that have not started until there are none; every one is done once.
+TEST(ClusterLaunchControl, EveryClusterIsDoneOnce) {
+  Gpu gpu("sm_100a", 3);
+  gpu.load(module_text(R"(
+.visible .entry test(.param .u64 out)
+{
+  .reg .pred %p<6>;
+  .reg .b32 %r<20>;
+  .reg .b64 %rd<10>;
+  .reg .b128 %q;
+  .shared .align 16 .b8 answer[16];
+  .shared .align 8 .b64 barrier;
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, answer;
+  mov.u32 %r2, barrier;
+  mov.u32 %r3, %tid.x;
+  setp.eq.u32 %p1, %r3, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  mov.u32 %r4, %ctaid.x;
+  mov.u32 %r5, %ctaid.y;
+  mov.u32 %r6, 0;
+again:
+  mad.lo.u32 %r7, %r5, 10, %r4;
+  mad.wide.u32 %rd3, %r7, 4, %rd2;
+  @%p1 red.global.add.u32 [%rd3], 1;
+  fence.proxy.async;
+  @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 %rd4, [%r2], 16;
+  @%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];
+wait:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], %r6;
+  @!%p2 bra wait;
+  xor.b32 %r6, %r6, 1;
+  ld.shared.b128 %q, [%r1];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q;
+  @%p3 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r4, %r5, %r8, _}, %q;
+  @%p3 clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r5, %q;
+  bar.sync 0;
+  @%p3 bra again;
+  ret;
+}
+)",
+                       "sm_100a"));
+  const auto out = gpu.upload(std::vector<uint32_t>(40));
+  under_every_schedule(gpu, [&] {
+    gpu.machine().fill(out, std::byte{0}, 160);
+    gpu.run("test", {{10, 4}, {32}, {}, 200000}, parameters(out));
+    EXPECT_EQ(gpu.download<uint32_t>(out, 40), std::vector<uint32_t>(40, 1));
+  });
+}
+
+}  // namespace
+}  // namespace wm::vgpu::testing
