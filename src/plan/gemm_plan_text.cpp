@@ -28,6 +28,7 @@ std::string text_of(const GemmPlan& p) {
   if (p.pipelining == Pipelining::pingpong) text += " pingpong";
   if (p.instruction == TensorInstruction::tcgen05) text += p.pair ? " pair" : " tcgen05";
   if (p.pipelining == Pipelining::multistage) text += p.instruction == TensorInstruction::mma ? " mma" : " multistage";
+  if (p.claim) text += " claim";
   if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
   if (p.exchange) text += " exchange";
   if (p.band > 0) text += fmt::format(" b{}", p.band);
@@ -60,6 +61,8 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else if (word == "tcgen05" || word == "pair") {
       plan.instruction = TensorInstruction::tcgen05;
       plan.pair = word == "pair";
+    } else if (word == "claim") {
+      plan.claim = true;
     } else if (word == "split") {
       plan.split = true;
     } else if (word.starts_with("split") && natural(word.substr(5))) {
@@ -68,13 +71,12 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else if (word == "exchange") {
       plan.exchange = true;
     } else {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format(
-              "'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
-              "multistage, mma, tcgen05, pair, split (or split2, split3, ...), exchange or b8 (a band) after it (in "
-              "'{}')",
-              word, text));
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
+                              "multistage, mma, tcgen05, pair, claim, split (or split2, split3, ...), exchange or b8 "
+                              "(a band) after it (in "
+                              "'{}')",
+                              word, text));
     }
   }
   if (plan.tile.m == 0)

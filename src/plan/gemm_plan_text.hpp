@@ -1,7 +1,8 @@
 // A plan in words and back: "128x256 s4 c2x1", and after it, where they hold, "g1", "pingpong" or "multistage", or
 // "mma" (which is multistage, with mma.sync), "tcgen05" (sums in tensor memory) or "pair" (which is tcgen05, with two
-// blocks that multiply together), "split" or "split2" (pieces), "exchange", "b8" (a band of 8 tile rows).
-// The form of the command line, of the benchmark's tables and of the file of tuned plans.
+// blocks that multiply together), "claim" (tiles are taken over from clusters that have not started), "split" or
+// "split2" (pieces), "exchange", "b8" (a band of 8 tile rows). The form of the command line, of the benchmark's tables
+// and of the file of tuned plans.
 #pragma once
 
 #include <string>

@@ -29,7 +29,9 @@ std::uint32_t best_band(const GemmPlan& plan, std::int64_t rows, int clusters) {
 // wave more, so that everybody has as much to do.
 WorkSchedule share_out(const GemmPlan& plan, const TileSchedule& tiles, std::int64_t count, std::int64_t steps,
                        int resident) {
-  const auto whole = static_cast<unsigned>(std::clamp<std::int64_t>(count, 1, resident));
+  const std::int64_t most_clusters =
+      plan.claim ? std::numeric_limits<std::int32_t>::max() / plan.cluster_size() : resident;
+  const auto whole = static_cast<unsigned>(std::clamp<std::int64_t>(count, 1, most_clusters));
   // Steps of shared tiles are counted through all of them, in 32 bits.
   const std::int64_t shared = count < resident ? count : count % resident + resident;
   if (!plan.split || count % resident == 0 || count > most_tiles ||

@@ -41,7 +41,8 @@ GemmEstimate tensor_memory_estimate(const GemmPlan& plan, const GemmShape& asked
   e.plan = plan;
   e.schedule = schedule_of(plan, asked, rates);
   const GemmShape shape = plan.exchange ? GemmShape{asked.n, asked.m, asked.k, asked.batch} : asked;
-  const double clusters = e.schedule.work.clusters, tiles = double(e.schedule.tiles), steps = double(e.schedule.steps);
+  const double clusters = std::min<double>(e.schedule.work.clusters, resident_clusters(plan, rates)),
+               tiles = double(e.schedule.tiles), steps = double(e.schedule.steps);
   e.waves = std::ceil(tiles / clusters);
 
   constexpr double products_per_step = 4;  // of 32 bytes along k

@@ -52,6 +52,11 @@ TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlanOfTensorMemory) {
     change(plan);
     return problem(plan);
   };
+  EXPECT_NE(std::string(GemmPlan{.claim = true}.problem()).find("only tcgen05"), std::string::npos);
+  EXPECT_NE(changed([](GemmPlan& p) {
+              p.claim = true, p.pair = false, p.cluster = {1, 1}, p.kind = p.kind.without_tma();
+            }).find("claimed beside the copy engine"),
+            std::string::npos);
   EXPECT_NE(changed([](GemmPlan& p) { p.cluster = {1, 2}; }).find("cluster of 2x1"), std::string::npos);
   EXPECT_NE(changed([](GemmPlan& p) { p.tile.m = 64; }).find("128 rows each"), std::string::npos);
   EXPECT_NE(changed([](GemmPlan& p) { p.pair = false, p.tile.m = 192; }).find("64 or 128 rows"), std::string::npos);
@@ -87,6 +92,7 @@ TEST(GemmPlan, IsTheSameAfterItsTextIsRead) {
     EXPECT_EQ(plan_from_text(text_of(plan), plan.exchange ? plan.kind.transposed() : plan.kind), plan) << text_of(plan);
   const GemmPlan plan = plan_from_text("192x96 s5 c1x2 g3 multistage");
   EXPECT_EQ(text_of(plan), "192x96 s5 c1x2 g3 multistage");
+  EXPECT_EQ(text_of(plan_from_text("128x64 s3 c2x1 g1 claim pair")), "128x64 s3 c2x1 g1 pair claim");
   EXPECT_EQ(plan_from_text("128x256"), (GemmPlan{.tile = {128, 256}, .stages = 4, .cluster = {1, 1}}));
 }
 

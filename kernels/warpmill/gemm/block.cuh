@@ -25,12 +25,9 @@ inline constexpr Major b_major = plan.b_spans() ? Major::mn : Major::k;
 // The named barriers of a block.
 enum class GemmBarrier : u32 { block, writer, turn = writer + 3 };  // one for each multiply group from the last two on
 
-// What a kernel with its sums in tensor memory has besides: their barriers, and the address that was allocated.
+// What a kernel with its sums in tensor memory has besides (sm100.cuh).
 template <GemmPlan plan>
-struct TensorMemoryShared {
-  RingBarriers<plan.accumulators> sums;
-  u32 address;
-};
+struct TensorMemoryShared;
 struct NoTensorMemory {};
 
 // Shared memory of a block, in this order.

@@ -74,6 +74,7 @@ struct GemmPlan {
   int multiply_groups = 2;     // warpgroups
   bool split = false;          // clusters may share tiles along k, through the workspace (WorkSchedule)
   bool pair = false;           // the cluster's two blocks multiply together (tcgen05): each brings half of B's rows
+  bool claim = false;          // a cluster for each tile; those that run take over the others' tiles (tcgen05)
   // The host's business, no part of what is compiled:
   int pieces = 0;         // of k that a shared tile is cut into, for so many clusters; 0: all clusters share evenly
   bool exchange = false;  // A and B change places, so that a long n becomes the tile's rows
@@ -91,6 +92,7 @@ struct GemmPlan {
     visit("multiply_groups", plan.multiply_groups);
     visit("split", plan.split);
     visit("pair", plan.pair);
+    visit("claim", plan.claim);
   }
   template <class Plan, class Visit>
   static constexpr void each_host_field(Plan& plan, Visit&& visit) {
@@ -284,7 +286,11 @@ struct GemmPlan {
   }
   constexpr bool valid() const { return problem() == nullptr; }
   constexpr const char* tensor_memory_problem() const {
-    if (!facts().tensor_memory) return pair ? "only tcgen05 has products of two blocks" : nullptr;
+    if (!facts().tensor_memory)
+      return pair    ? "only tcgen05 has products of two blocks"
+             : claim ? "only tcgen05 plans take over tiles of clusters that have not started"
+                     : nullptr;
+    if (claim && !kind.by_tma()) return "tiles are claimed beside the copy engine: its warpgroup has a thread for it";
     if (pipelining != Pipelining::cooperative) return "tcgen05 plans are cooperative: tiles overlap in tensor memory";
     if (multiply_groups > 2) return "one or two groups store the sums of a tcgen05 plan";
     if (tile.m != 64 && tile.m != 128) return "a block's tile of a tcgen05 plan has 64 or 128 rows";

@@ -15,6 +15,7 @@
 //   ab.empty[s]    1 arrival of the tensor cores (a commit) from each block that our copies reach
 //   sums.full[i]   1 arrival of the tensor cores: the tile's last product is done
 //   sums.empty[i]  1 arrival from each storing warp: it has loaded its part
+//   claims         where tiles are claimed instead of dealt out (plan.claim): claims.cuh
 //
 // Blocks of a cluster share operands as on Hopper. Or two blocks multiply together (plan.pair): each has 128 rows of A
 // and of D, and half of B's rows; the copies of both are counted by the first one's ab.full, its multiply warp asks for
@@ -22,6 +23,7 @@
 #pragma once
 
 #include "warpmill/gemm/block.cuh"
+#include "warpmill/pipeline/claims.cuh"
 #include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
@@ -31,10 +33,18 @@
 namespace wm {
 
 // The warps of a block: four that load, four of each storing group, one that multiplies. The second of those that load
-// owns tensor memory: no thread of it goes its own way.
+// owns tensor memory: no thread of it goes its own way. A thread of the third claims tiles.
 template <GemmPlan plan>
 struct Sm100Warps {
-  static constexpr u32 load = 0, owner = 1, store = 4, multiply = store + 4 * plan.multiply_groups;
+  static constexpr u32 load = 0, owner = 1, claim = 2, store = 4, multiply = store + 4 * plan.multiply_groups;
+};
+
+struct NoClaims {};
+template <GemmPlan plan>
+struct TensorMemoryShared {
+  Select<plan.claim, ClaimsShared, NoClaims> claims;
+  RingBarriers<plan.accumulators> sums;
+  u32 address;  // of the columns that were allocated
 };
 
 template <GemmPlan plan>
@@ -81,12 +91,41 @@ struct SumsInTensorMemory {
   }
 };
 
+// This block's tiles, in order: its share of all, or its own and what it claims.
+template <GemmPlan plan, class Together>
+class Sm100Tiles {
+ public:
+  WM_DEVICE Sm100Tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place)
+      : args_(args), walk_(place.walk(args.work)), claims_(shared.tensor_memory.claims) {}
+  WM_DEVICE bool next(Piece& piece) {
+    if (walk_.next(piece)) return true;
+    if constexpr (plan.claim) {
+      u32 block;
+      if (!claims_.template next<Together>(block)) return false;
+      piece = {block / plan.cluster_size(), 0, args_.work.tile_steps};
+      return true;
+    }
+    return false;
+  }
+  // Those that read claims in a cluster: whoever loads, multiplies and stores.
+  static constexpr u32 readers =
+      plan.cluster_size() * (1 + 4 * plan.multiply_groups) + plan.cluster_size() / plan.blocks_together();
+
+ private:
+  struct NoClaim {
+    WM_DEVICE explicit NoClaim(const NoClaims&) {}
+  };
+  const ArgumentsOf<plan>& args_;
+  PieceWalk walk_;
+  Select<plan.claim, Claims<u32(plan.cluster_size())>, NoClaim> claims_;
+};
+
 // Every stage of every tile of this block, as soon as it is free; then until nothing arrives here any more.
 template <GemmPlan plan>
 WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
   GemmRing<plan> ring = ring_of<plan>(shared, place);
-  PieceWalk walk = place.walk(args.work);
-  for (Piece piece; walk.next(piece);) {
+  Sm100Tiles<plan, ThreadReads> tiles(args, shared, place);
+  for (Piece piece; tiles.next(piece);) {
     const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
     for (u32 step = 0; step < piece.steps; ++step) {
       stamp<"load", "wait">(step);
@@ -118,9 +157,9 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
                               const Sm100Memory<plan>& memory) {
   GemmRing<plan> ring = ring_of<plan>(shared, place);
   SumsRing<plan> sums_ring = sums_of<plan>(shared);
-  PieceWalk walk = place.walk(args.work);
+  Sm100Tiles<plan, ThreadReads> tiles(args, shared, place);
   u32 number = 0;
-  for (Piece piece; walk.next(piece); ++number) {
+  for (Piece piece; tiles.next(piece); ++number) {
     stamp<"multiply", "turn">(number);
     const Stage accumulator = sums_ring.acquire();  // everybody has loaded what was in it
     tcgen05::fence_after_thread_sync();
@@ -144,9 +183,9 @@ WM_DEVICE void store_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shar
                            const Sm100Memory<plan>& memory, u32 group) {
   SumsRing<plan> sums_ring = sums_of<plan>(shared);
   Writer<plan, Function> writer(shared.out[group], u32(GemmBarrier::writer) + group);
-  PieceWalk walk = place.walk(args.work);
+  Sm100Tiles<plan, WarpReads> tiles(args, shared, place);
   u32 number = 0;
-  for (Piece piece; walk.next(piece); ++number) {
+  for (Piece piece; tiles.next(piece); ++number) {
     stamp<"store", "wait">(number);
     const Stage accumulator = sums_ring.wait();
     tcgen05::fence_after_thread_sync();
@@ -175,6 +214,8 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm100(const __grid_con
   if (threadIdx.x == 0) {
     ring_of<plan>(shared, place).init();
     sums_of<plan>(shared).init();
+    if constexpr (plan.claim)
+      shared.tensor_memory.claims.init(Sm100Tiles<plan, ThreadReads>::readers, plan.cluster_size());
     fence::mbarrier_init();
   } else if (plan.kind.by_tma() && threadIdx.x == 64) {  // so that the first copies need not wait for their maps
     cache::prefetch(args.a);
@@ -203,6 +244,8 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm100(const __grid_con
         grid::wait();
         load_tiles<plan>(args, shared, place);
       }
+      if constexpr (plan.claim)
+        if (warp == Warps::claim && elect_one()) Claims<u32(plan.cluster_size())>(shared.tensor_memory.claims).claim();
     } else {
       grid::wait();
       load_tiles<plan>(args, shared, place);
