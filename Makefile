@@ -27,7 +27,7 @@ ifneq ($(filter test test-long fuzz,$(MAKECMDGOALS)),)
 SETUP += --fuzz
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-long test-gpu bench bench-vgpu fuzz format install wheel
+.PHONY: help setup configure configure-bench build demo test test-long test-gpu bench bench-vgpu bench-judge fuzz format install wheel
 .NOTPARALLEL:
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
+	@echo 'make bench-judge build, measure what the judge costs where much is in flight, spinning or read'
 	@echo 'make fuzz        build a fuzz target (TARGET=$(TARGET)), run it until it finds something'
 	@echo 'make format      format the sources'
 	@echo 'make install     install into PREFIX ($(PREFIX))'
@@ -79,6 +80,9 @@ bench: configure-bench
 bench-vgpu: configure-bench
 	@$(COMPILE) --target bench_vgpu
 	@$(BUILD)/bin/bench_vgpu
+bench-judge: configure
+	@$(COMPILE) --target warpmill_program
+	@scripts/judge-costs $(BUILD)/bin/warpmill
 
 fuzz: configure
 	@$(COMPILE) --target fuzz_targets

@@ -351,6 +351,7 @@ class Judge final : public Observer {
   bool multiplies_ = false;  // the program has wgmma
   u64 lines_ = 0;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // of the grid; those that run
+  ReaderLists reader_lists_;
   Shadow global_;
   std::unordered_map<u64, Flag> flags_;
   std::map<std::pair<u32, u64>, std::vector<Finding::Party>> circles_;  // of mbarriers, by block and offset

@@ -32,7 +32,7 @@ void Judge::check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes) {
       check_reader(actor, cell.read, cell.written, address, bytes);
     else if (cell.write.async != 0 && me.async != 0)
       async_[me.async].unread = cell.write.async;
-    for (const Stamp& reader : cell.more) check_reader(actor, reader, cell.written, address, bytes);
+    cell.more.for_each([&](const Stamp& reader) { check_reader(actor, reader, cell.written, address, bytes); });
     cell.write = me;
     cell.read = {};
     cell.more.clear();
@@ -45,8 +45,8 @@ void Judge::check_cell(Actor& actor, Cell& cell, u64 address, u64 bytes) {
     cell.read.lanes |= me.lanes;
   } else if (outlasts(actor, cell.read)) {
     cell.read = me;
-  } else if (cell.more.add(me)) {
-    cell.more.tidy([&](const Stamp& reader) { return !reader.together(me) && outlasts(actor, reader); });
+  } else {
+    cell.more.add(me, reader_lists_, [&](const Stamp& reader) { return outlasts(actor, reader); });
   }
 }
 

@@ -24,7 +24,7 @@ void ShadowPage::separate(u64 index) {
     if (!node.cell.read.exists())
       node.cell.read = record.stamp;
     else
-      node.cell.more.add(record.stamp);
+      node.cell.more.push(record.stamp);
   }
   clear(writes, bit);
   clear(reads, bit);

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpu/check/stamp.hpp"
+#include "vgpu/check/readers.hpp"
 #include "vgpu/machine/footprint.hpp"
 
 namespace wm::vgpu::check {
@@ -18,7 +18,7 @@ namespace wm::vgpu::check {
 struct Cell {
   Stamp write;
   Stamp read;
-  LastOfEach more;  // further readers, not ordered with the first
+  Readers more;  // further ones, not ordered with the first
   bool written = false;
 };
 

@@ -17,11 +17,15 @@ struct Stamp {
   u32 async = 0;        // number of the asynchronous work, where it is one
   bool strong = false;  // atomic, relaxed, volatile
   bool exists() const { return lanes != 0; }
+  bool operator==(const Stamp&) const = default;
   // The same instruction of the same warp at the same time, or the same asynchronous work.
   bool together(const Stamp& other) const {
     return async == other.async && warp == other.warp && time == other.time && site == other.site;
   }
 };
+
+// Of the actions of each thread the last: who is ordered after that is ordered after those before it.
+void keep_last(std::vector<Stamp>& stamps);
 
 // Actions of any number of threads. Who is ordered after a thread's last action is ordered after those before it, so
 // of each thread the last one is kept; that the others go is looked after now and then, as their number doubles.
@@ -40,7 +44,7 @@ class LastOfEach {
   template <class Test>
   void tidy(Test&& test) {
     std::erase_if(stamps_, test);
-    keep_last();
+    keep_last(stamps_);
     limit_ = std::max<std::size_t>(least_limit, 2 * stamps_.size());
   }
   void clear() {
@@ -52,7 +56,6 @@ class LastOfEach {
 
  private:
   static constexpr std::size_t least_limit = 16;
-  void keep_last();
   std::vector<Stamp> stamps_;
   std::size_t limit_ = least_limit;
 };

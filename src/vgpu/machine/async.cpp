@@ -85,14 +85,16 @@ bool AsyncQueue::force(Cluster& cluster) {
   const std::size_t all = pending_.size() + late_.size();
   if (all == 0) return false;
   Random* const dice = cluster.run->options.mode == Mode::friendly ? nullptr : &cluster.random;
-  for (;;) {
-    const std::size_t index = cluster.random.below(static_cast<u32>(all));
+  // One; where very many are held back, a few, because everybody looks for what it waits for after each.
+  for (std::size_t left = 1 + all / 128; left > 0 && !empty();) {
+    const std::size_t index = cluster.random.below(static_cast<u32>(pending_.size() + late_.size()));
     Operations& operations = index < pending_.size() ? pending_ : late_;
     const std::size_t at = index < pending_.size() ? index : index - pending_.size();
     if (!first_of_stream(*operations[at])) continue;
     advance_at(cluster, operations, at, dice);
-    return true;
+    --left;
   }
+  return true;
 }
 
 }  // namespace wm::vgpu
