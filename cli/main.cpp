@@ -284,8 +284,13 @@ int start(int count, char** arguments) {
 
   auto* cache_app = app.add_subcommand("cache", "show the cache of compiled programs");
   cache_app->add_flag("--clear", clear, "remove them");
+  std::string ahead;
+  cache_app
+      ->add_option("--ahead", ahead,
+                   "compile the kernels that most calls need into this folder, for WARPMILL_KERNELS_DIR")
+      ->type_name("FOLDER");
   cache_app->add_flag("--json", json, "print as JSON");
-  cache_app->callback([&] { status = cache(clear, json); });
+  cache_app->callback([&] { status = ahead.empty() ? cache(clear, json) : compile_ahead(ahead); });
 
   GemmCommand gemm_command;
   auto* gemm_app = app.add_subcommand("gemm", "run one matrix product on random data, check it and time it");
@@ -340,6 +345,9 @@ int start(int count, char** arguments) {
   add_count(*bench_gemm_app, "--rounds", bench_command.rounds, "pairs of measurements");
   add_count(*bench_gemm_app, "--plans", bench_command.plans,
             "how many plans a shape: the library's own, then by the ranking");
+  bench_gemm_app->add_option("--random-plans", bench_command.random_plans, "and so many that the ranking put anywhere")
+      ->transform(whole_number(0, 1000));
+  bench_gemm_app->add_flag("--untuned", bench_command.untuned, "by the ranking alone, as if no plan had been measured");
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");

@@ -2,13 +2,16 @@
 #include "gemm/gemm_bench.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "gemm/cublas_lt.hpp"
 #include "gemm/rotation.hpp"
+#include "ops/gemm_kernel.hpp"
 #include "ops/gemm_problem.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_ranking.hpp"
@@ -36,23 +39,45 @@ class Measurement {
       options.measured(fmt::format("{} x {} x {} {}: {}, {:.1f} us, ratio {:.3f}", shape.m, shape.n, shape.k,
                                    name_of(shape.operands), plan::text_of(row.plan), row.ours_us, row.ratio));
     };
-    const std::size_t first = table.rows.size();
-    const auto known = [&](const GemmPlan& plan) {
-      return std::any_of(table.rows.begin() + static_cast<std::ptrdiff_t>(first), table.rows.end(),
-                         [&](const GemmRow& row) { return row.plan == plan; });
-    };
-    measure_plan(std::nullopt);
     const GemmKind kind = ops::understand(stream_, rotation.first().request(), rates().instruction).kind;
-    for (const auto& estimate : plan::rank(kind, {shape.m, shape.n, shape.k}, rates()))
-      if (table.rows.size() - first < static_cast<std::size_t>(options.plans) && !known(estimate.plan))
-        measure_plan(estimate.plan);
-    for (const std::string& text : options.by_hand) measure_plan(plan::plan_from_text(text, kind));
+    const std::size_t first = table.rows.size();
+    std::vector<GemmPlan> plans = ranked(kind, options, shape);
+    measure_plan(options.untuned && !plans.empty() ? std::optional(plans.front()) : std::nullopt);
+    table.rows[first].chosen = true;
+    std::erase(plans, table.rows[first].plan);
+    plans.resize(std::min(plans.size(), static_cast<std::size_t>(options.plans - 1 + options.random_plans)));
+    for (const std::string& text : options.by_hand) plans.push_back(plan::plan_from_text(text, kind));
+    compile_together(plans);
+    for (const GemmPlan& plan : plans) measure_plan(plan);
   }
 
   std::string peer_name() const { return "cuBLASLt " + peer_.version(); }
 
  private:
   plan::ChipRates rates() const { return plan::rates_of(device_.info()); }
+
+  // The ranking's plans: its best in order, the others shuffled where some of them are wanted.
+  std::vector<GemmPlan> ranked(const GemmKind& kind, const GemmOptions& options, const Shape& shape) const {
+    std::vector<GemmPlan> plans;
+    for (const auto& estimate : plan::rank(kind, {shape.m, shape.n, shape.k}, rates())) plans.push_back(estimate.plan);
+    const auto others = plans.begin() + std::min<std::ptrdiff_t>(std::ssize(plans), options.plans);
+    if (options.random_plans > 0)
+      std::shuffle(others, plans.end(), std::mt19937_64(static_cast<std::uint64_t>(shape.m * shape.n * shape.k)));
+    return plans;
+  }
+
+  // Into the cache, as many at a time as there are cores; the measurement then loads them.
+  void compile_together(const std::vector<GemmPlan>& plans) {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i; (i = next++) < plans.size();) try {
+          ops::compile(ops::gemm_source(plans[i]), device_.info().arch, ops::Target::chip);
+        } catch (const Error&) {  // the measurement says it
+        }
+    };
+    std::vector<std::jthread> threads(std::max(1u, std::thread::hardware_concurrency()));
+    for (std::jthread& thread : threads) thread = std::jthread(work);
+  }
 
   // Without a plan: the library's own choice.
   GemmRow measured(const Rotation& rotation, const std::optional<GemmPlan>& plan, int rounds,

@@ -22,7 +22,9 @@ struct GemmOptions {
   std::vector<Shape> shapes = gemm_shapes();
   int rounds = 15;                   // pairs of measurements: ours, the peer's, ours, ...
   int plans = 1;                     // how many plans for each shape: what the library takes, then by the ranking
+  int random_plans = 0;              // further ones that the ranking has, wherever
   std::vector<std::string> by_hand;  // further plans, as text: "128x256 s4 c2x1 b8"
+  bool untuned = false;              // the ranking's first is what the library takes, whatever was measured before
   // Before each shape, and after each plan with what was found. They may throw, which ends the measurement.
   std::function<void(const Shape&)> begin = [](const Shape&) {};
   std::function<void(const std::string&)> measured = [](const std::string&) {};

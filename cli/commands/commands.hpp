@@ -63,6 +63,7 @@ int demo(const DemoCommand& command);
 int doctor(bool json);
 int devices(bool json);
 int cache(bool clear, bool json);
+int compile_ahead(const std::string& folder);
 
 // GEMM: run one, show how plans are ranked for one, measure them all, find the best plans.
 struct GemmCommand {
@@ -108,7 +109,8 @@ struct BenchGemmCommand {
   std::vector<std::string> by_hand;  // plans
   std::string device;
   int rounds = 15;
-  int plans = 1;
+  int plans = 1, random_plans = 0;
+  bool untuned = false;
   std::filesystem::path json, svg, markdown;  // files to write
 };
 int bench_gemm(const BenchGemmCommand& command);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "ops/common_kernels.hpp"
 #include "output.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/jit.hpp"
@@ -115,6 +116,12 @@ int cache(bool clear, bool as_json_text) {
   }
   if (clear) say(fmt::format("{} programs removed\n", removed));
   say(fmt::format("{}\n", in_words(info)));
+  return success;
+}
+
+int compile_ahead(const std::string& folder) {
+  const std::size_t compiled = ops::compile_common_kernels(folder);
+  say(fmt::format("{} kernels in {}, {} of them compiled now\n", ops::common_kernels().size(), folder, compiled));
   return success;
 }
 

@@ -181,10 +181,15 @@ void check_request(const Source& source, const Options& options, const Nvrtc& co
                             compiler.major, compiler.minor, arch.name(), fmt::join(known, ", sm_")));
 }
 
-std::vector<std::string> flags_of(const Options& options, const Nvrtc& compiler) {
+std::vector<std::string> defines_of(const Options& options) {
   // -default-device: functions of a plan, shared by host and device, carry no __device__.
   std::vector<std::string> flags{"-std=c++20", "-default-device"};
   for (const auto& [name, value] : options.defines) flags.push_back(fmt::format("-D{}={}", name, value));
+  return flags;
+}
+
+std::vector<std::string> flags_of(const Options& options, const Nvrtc& compiler) {
+  std::vector<std::string> flags = defines_of(options);
   for (const auto* folders : {&options.include_folders, &compiler.include_folders})
     for (const auto& folder : *folders) flags.push_back("-I" + folder.string());
   return flags;

@@ -23,6 +23,7 @@ struct Request {
 // Throws invalid_argument or unsupported where the compiler would refuse with less clear words.
 void check_request(const Source& source, const Options& options, const Nvrtc& compiler);
 std::vector<std::string> flags_of(const Options& options, const Nvrtc& compiler);
+std::vector<std::string> defines_of(const Options& options);  // those of the flags that name nothing of the machine
 
 Output build(const Nvrtc& compiler, const Request& request);  // throws compile, with the compiler's words
 

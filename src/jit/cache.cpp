@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -24,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t default_max_bytes = std::uint64_t{1} << 30;
 constexpr std::string_view entry_suffix = ".wmjit", unfinished_suffix = ".wmjit-unfinished";
 // Writing an entry takes far less; what is older was left by a process that was killed.
 constexpr std::time_t abandoned_after_seconds = 3600;
@@ -45,11 +45,6 @@ void make_folders(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno != ENOENT || !folder.has_parent_path()) return;
   make_folders(folder.parent_path());
   ::mkdir(folder.c_str(), 0700);
-}
-
-// Whether only this user could have written it.
-bool is_ours(const struct stat& status) {
-  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 std::string entry_name(const Digest& key) { return hexadecimal(key) + std::string(entry_suffix); }
@@ -99,7 +94,6 @@ std::vector<File> files_in(int folder) {
 Cache Cache::open() {
   Cache cache;
   cache.folder_ = folder_by_environment();
-  cache.max_bytes_ = default_max_bytes;
   if (const std::string bound = environment("WARPMILL_CACHE_MAX_BYTES"); !bound.empty()) {
     const auto [end, status] = std::from_chars(bound.data(), bound.data() + bound.size(), cache.max_bytes_);
     if (status != std::errc() || end != bound.data() + bound.size()) {
@@ -113,19 +107,52 @@ Cache Cache::open() {
     cache.problem_ = "there is no home folder; set WARPMILL_CACHE_DIR";
   } else if (cache.problem_.empty()) {
     make_folders(cache.folder_);
-    struct stat status;
-    cache.descriptor_ = ::open(cache.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (cache.descriptor_ < 0 || ::fstat(cache.descriptor_, &status) != 0)
-      cache.problem_ = fmt::format("it cannot be made or opened: {}", std::strerror(errno));
-    else if (!is_ours(status))
-      cache.problem_ = status.st_uid != geteuid() ? "it belongs to another user"
-                                                  : "other users may write to it; chmod go-w makes it safe";
+    cache.use_folder();
   }
-  if (!cache.problem_.empty()) {
-    if (cache.descriptor_ >= 0) ::close(std::exchange(cache.descriptor_, -1));
-    warn_once(cache.folder_, cache.problem_);
-  }
+  if (!cache.problem_.empty()) warn_once(cache.folder_, cache.problem_);
   return cache;
+}
+
+Cache Cache::at(const fs::path& folder) {
+  Cache cache;
+  cache.folder_ = folder;
+  make_folders(folder);
+  cache.use_folder();
+  return cache;
+}
+
+Cache Cache::shipped() {
+  Cache cache;
+  Dl_info image{};
+  struct stat status;
+  // The program's own image is named as it was called, which may be relative to a folder that was left.
+  if (::dladdr(reinterpret_cast<const void*>(&folder_by_environment), &image) == 0) return cache;
+  std::error_code failed;
+  const bool program = !std::strchr(image.dli_fname, '/') || !fs::path(image.dli_fname).is_absolute();
+  const fs::path file = fs::canonical(program ? "/proc/self/exe" : image.dli_fname, failed);
+  if (failed || ::stat(file.c_str(), &status) != 0) return cache;
+  const std::string own = environment("WARPMILL_KERNELS_DIR");
+  cache.folder_ = own.empty() ? file.parent_path().parent_path() / "share/warpmill/kernels" : fs::path(own);
+  cache.owners_ = {0, status.st_uid};
+  cache.use_folder();
+  return cache;
+}
+
+void Cache::use_folder() {
+  owners_.push_back(geteuid());
+  struct stat status;
+  descriptor_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0)
+    problem_ = fmt::format("it cannot be made or opened: {}", std::strerror(errno));
+  else if (!trusts(status))
+    problem_ = status.st_mode & (S_IWGRP | S_IWOTH) ? "other users may write to it; chmod go-w makes it safe"
+                                                    : "it belongs to another user";
+  if (!problem_.empty() && descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+bool Cache::trusts(const struct stat& status) const {
+  return std::find(owners_.begin(), owners_.end(), status.st_uid) != owners_.end() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 Cache::~Cache() {
@@ -135,14 +162,15 @@ Cache::Cache(Cache&& other) noexcept
     : folder_(std::move(other.folder_)),
       problem_(std::move(other.problem_)),
       max_bytes_(other.max_bytes_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      owners_(std::move(other.owners_)) {}
 
 std::optional<Output> Cache::load(const Digest& key) const {
   if (descriptor_ < 0) return std::nullopt;
   // No links, and no waiting for the other end of a pipe.
   const Descriptor file(::openat(descriptor_, entry_name(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status;
-  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status) ||
+  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !trusts(status) ||
       static_cast<std::uint64_t>(status.st_size) > max_bytes_)
     return std::nullopt;
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));

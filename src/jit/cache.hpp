@@ -6,10 +6,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jit/entry.hpp"
 #include "jit/sha256.hpp"
 #include "warpmill/jit.hpp"
+
+struct stat;
 
 namespace wm::jit {
 
@@ -19,6 +22,11 @@ class Cache {
   // A folder that belongs to another user, or that others may write to, is not used: what lies in it becomes code that
   // runs. WARPMILL_CACHE_MAX_BYTES bounds it (1 GiB); 0 turns it off.
   static Cache open();
+  // That of kernels compiled ahead, to be filled; made if it is not there.
+  static Cache at(const std::filesystem::path& folder);
+  // Kernels that came with the library: share/warpmill/kernels beside the folder of the program or library that this
+  // code is in, or the folder of WARPMILL_KERNELS_DIR. Only read, and only what we, root or the library's owner wrote.
+  static Cache shipped();
   ~Cache();
   Cache(Cache&& other) noexcept;
   Cache& operator=(Cache&&) = delete;
@@ -36,12 +44,16 @@ class Cache {
 
  private:
   Cache() = default;
+  void use_folder();
+  bool trusts(const struct stat& status) const;  // only those who may have written code that we run could have
   void trim() const;
 
   std::filesystem::path folder_;
   std::string problem_;
-  std::uint64_t max_bytes_ = 0;
-  int descriptor_ = -1;  // of the folder; -1 where it is not in use
+  static constexpr std::uint64_t default_max_bytes = std::uint64_t{1} << 30;
+  std::uint64_t max_bytes_ = default_max_bytes;
+  int descriptor_ = -1;           // of the folder; -1 where it is not in use
+  std::vector<unsigned> owners_;  // users whose files count
 };
 
 }  // namespace wm::jit

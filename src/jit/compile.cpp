@@ -1,9 +1,11 @@
 // The JIT's front: compile() and what it says of the compiler.
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "jit/ahead.hpp"
 #include "jit/build.hpp"
 #include "jit/cache.hpp"
 #include "jit/headers.hpp"
@@ -27,10 +29,10 @@ void refuse_lost_speed(const Source& source, const Program& program) {
 
 // Names everything an output depends on.
 Digest key_of(const Source& source, const Options& options, const std::vector<std::string>& flags,
-              const Headers& headers, const Nvrtc& compiler) {
+              const Headers& headers, const std::string& compiler) {
   Sha256 hash;
   hash.add_field("warpmill jit 1");  // counts up when the same request is handed to NVRTC in another way
-  hash.add_field(compiler.identity);
+  hash.add_field(compiler);
   hash.add_field(options.arch.name());
   hash.add_field(options.line_table ? "line table" : "cubin");
   hash.add_field(source.name);
@@ -54,6 +56,18 @@ Digest key_of(const Source& source, const Options& options, const std::vector<st
   return hash.finish();
 }
 
+// The same without what a machine has a part in, for kernels compiled on another one: of the compiler the major
+// version, within which drivers take each other's cubins. Nothing where the program may read files.
+std::optional<Digest> shipped_key(const Source& source, const Options& options, const Headers& headers,
+                                  const Nvrtc& compiler) {
+  if (!headers.complete || !headers.files.empty() || !options.include_folders.empty() || options.line_table) return {};
+  return key_of(source, options, defines_of(options), headers, std::to_string(compiler.major));
+}
+
+Headers headers_of(const Source& source, const Options& options, const Nvrtc& compiler) {
+  return find_headers(source.text, embedded_headers(), options.include_folders, compiler.include_folders);
+}
+
 struct Result {
   Output output;
   bool from_cache = false;
@@ -61,24 +75,26 @@ struct Result {
 
 std::shared_ptr<const Result> build_or_load(const Source& source, const Options& options, const Nvrtc& compiler) {
   static SingleFlight<Digest, std::shared_ptr<const Result>> flights;
-  const auto find = [&] {
-    return find_headers(source.text, embedded_headers(), options.include_folders, compiler.include_folders);
-  };
-  const Headers headers = find();
+  const Headers headers = headers_of(source, options, compiler);
   // NVRTC takes further flags from the environment; they may name headers of their own.
   const char* more_flags = std::getenv("NVRTC_APPEND_FLAGS");
   const bool known = headers.complete && !(more_flags && *more_flags);
   const Request request{source, options, known ? headers.embedded : embedded_headers(), flags_of(options, compiler)};
   if (!known) return std::make_shared<const Result>(Result{build(compiler, request), false});
 
-  const auto key_now = [&](const Headers& found) { return key_of(source, options, request.flags, found, compiler); };
+  const auto key_now = [&](const Headers& found) {
+    return key_of(source, options, request.flags, found, compiler.identity);
+  };
   const Digest key = key_now(headers);
   return flights.run(key, [&] {
     const Cache cache = Cache::open();
     if (auto output = cache.load(key)) return std::make_shared<const Result>(Result{std::move(*output), true});
+    if (const auto shipped = shipped_key(source, options, headers, compiler))
+      if (auto output = Cache::shipped().load(*shipped))
+        return std::make_shared<const Result>(Result{std::move(*output), true});
     Output output = build(compiler, request);
     // A header that was edited meanwhile may be in the output; then it is not what the key says.
-    if (headers.files.empty() || key_now(find()) == key) cache.store(key, output);
+    if (headers.files.empty() || key_now(headers_of(source, options, compiler)) == key) cache.store(key, output);
     return std::make_shared<const Result>(Result{std::move(output), false});
   });
 }
@@ -102,6 +118,22 @@ Program compile(const Source& source, const Options& options) {
   program.from_cache = result->from_cache;
   if (options.shipped) refuse_lost_speed(source, program);
   return program;
+}
+
+bool compile_ahead(const Source& source, const Options& options, const std::filesystem::path& folder) {
+  const Nvrtc& compiler = nvrtc();
+  check_request(source, options, compiler);
+  const Headers headers = headers_of(source, options, compiler);
+  const auto key = shipped_key(source, options, headers, compiler);
+  if (!key)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} cannot be compiled ahead: it may read files of this machine", source.name));
+  const Cache cache = Cache::at(folder);
+  if (!cache.problem().empty())
+    throw Error(ErrorCode::io, fmt::format("{} cannot be filled: {}", folder.string(), cache.problem()));
+  if (cache.load(*key)) return false;
+  cache.store(*key, build(compiler, {source, options, headers.embedded, flags_of(options, compiler)}));
+  return true;
 }
 
 CacheInfo cache_info() { return Cache::open().info(); }

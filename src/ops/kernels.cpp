@@ -5,10 +5,12 @@ namespace wm::ops {
 
 KernelSource KernelSource::stamped() const { return {file, "#define WM_STAMPS\n" + text, expression}; }
 
+jit::Options options_of(const KernelSource& source, const Architecture& arch, Target target) {
+  return {.arch = arch, .name_expressions = {source.expression}, .line_table = target == Target::virtual_gpu};
+}
+
 jit::Program compile(const KernelSource& source, const Architecture& arch, Target target) {
-  return jit::compile(
-      {source.file, source.text},
-      {.arch = arch, .name_expressions = {source.expression}, .line_table = target == Target::virtual_gpu});
+  return jit::compile({source.file, source.text}, options_of(source, arch, target));
 }
 
 Kernel Kernels::get(const Device& device, const KernelSource& source) {

@@ -22,6 +22,7 @@ struct KernelSource {
 // The chip gets a cubin, the virtual GPU PTX with source lines. Lost speed is no error here: a rare epilogue with a
 // plan by hand may spill and still be right; what is shipped is tested not to.
 enum class Target { chip, virtual_gpu };
+jit::Options options_of(const KernelSource& source, const Architecture& arch, Target target);
 jit::Program compile(const KernelSource& source, const Architecture& arch, Target target);
 
 // A device's kernels. Many threads; the table is never locked while something compiles.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "plan/gemm_model.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/gemm/plan.h"
 
@@ -19,6 +20,7 @@ struct ChipRates {
   std::size_t shared_bytes = 233472;                         // of a multiprocessor
   std::size_t l2_capacity = 60 << 20;                        // bytes
   double clock = 1.75e9;                                     // cycles per second
+  GemmModel gemm{};                                          // with wgmma
 };
 
 // The best that an architecture has, and what is known of a device: with wgmma as above, with tcgen05 a B200's data

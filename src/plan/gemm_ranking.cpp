@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/gemm_candidates.hpp"
 #include "plan/gemm_tensor_memory.hpp"
 
 namespace wm::plan {
@@ -16,129 +17,126 @@ double mma_share(const GemmPlan& plan) {
   return 0.9 * std::min(1.0, 2 * rows * 2 * columns / (4 * (rows + columns)));
 }
 
-// The plans for mma.sync: a block of one group shares its multiprocessor with another where three stages leave room.
-std::vector<GemmPlan> mma_plans(const GemmKind& kind) {
-  std::vector<GemmPlan> plans;
-  const auto add = [&](TileShape tile, int groups, bool split, bool exchange) {
-    GemmPlan plan{.kind = exchange ? kind.transposed() : kind,
-                  .instruction = TensorInstruction::mma,
-                  .pipelining = Pipelining::multistage,
-                  .tile = tile,
-                  .cluster = {1, 1},
-                  .multiply_groups = groups,
-                  .split = split,
-                  .exchange = exchange};
-    plan = plan.with_most_stages(groups == 1 ? 3 : 4);
-    if (plan.valid()) plans.push_back(plan);
-  };
-  for (const bool split : {false, true}) {
-    for (const TileShape tile : {TileShape{256, 128}, {256, 64}, {128, 128}}) add(tile, 2, split, false);
-    for (const TileShape tile : {TileShape{128, 64}, {64, 128}, {64, 64}, {64, 32}}) add(tile, 1, split, false);
+// What both arithmetics begin with.
+GemmEstimate cut(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
+  GemmEstimate e;
+  e.plan = plan;
+  e.schedule = schedule_of(plan, asked, rates);
+  const double clusters = e.schedule.work.clusters, tiles = double(e.schedule.tiles);
+  e.waves = e.schedule.shares() ? tiles / clusters : std::ceil(tiles / clusters);
+  const GemmKind& kind = plan.kind;
+  e.memory_seconds = double(asked.batch) *
+                     (kind.operand_bytes() * (double(asked.m) + double(asked.n)) * double(asked.k) +
+                      plan.d_bytes() * double(asked.m) * double(asked.n)) /
+                     rates.memory_bytes;
+  return e;
+}
+
+// mma.sync, from a data sheet and reason.
+GemmEstimate mma_estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
+  GemmEstimate e = cut(plan, asked, rates);
+  const int blocks = resident_clusters(plan, rates);
+  const double clusters = e.schedule.work.clusters, tiles = double(e.schedule.tiles);
+  const double tensor_rate = rates.tensor_flops * 2 / plan.kind.operand_bytes() * mma_share(plan);
+  const double tensor = 2.0 * plan.tile.m * plan.tile.n * plan.tile_k() / (tensor_rate / blocks);
+  // A row of A or B that does not start at a 128-byte line makes every 128-byte piece of it touch two.
+  const double lines = asked.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : 1.4;
+  const double l2 = lines * (double(plan.a_bytes()) + double(plan.b_bytes())) / (rates.l2_bytes / blocks);
+  e.step_seconds = std::max(tensor, l2) + 0.05 * l2;
+  e.tile_seconds = 0.4e-6 + 0.25e-6 * plan.group_rows() / 64 * plan.strips();
+  if (e.schedule.shares()) {  // each of a tile's other pieces is asked for in turn
+    const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));
+    e.share_seconds = 0.5e-6 + std::max(1.0, pieces - 1) * (0.7e-6 + plan.partial_bytes() / 40e9);
   }
-  for (const int n : {16, 32, 64}) add({64, n}, 1, true, true);
-  return plans;
+  // Memory is shared by all; multiprocessors that have nothing to do leave a part of its rate unused.
+  const double idle = std::max(e.waves * blocks / std::max(tiles, 1.0), blocks / clusters) - 1;
+  const double work =
+      e.waves * double(e.schedule.steps) * e.step_seconds + std::ceil(e.waves) * e.tile_seconds + e.share_seconds;
+  const double memory = e.memory_seconds * (1 + 0.5 * std::max(0.0, idle)) + e.share_seconds;
+  e.seconds = rates.launch_seconds + 1e-6 + std::max(memory, work) + 0.03 * std::min(memory, work);
+  return e;
+}
+
+double both(double a, double b, double exponent) {
+  return std::pow(std::pow(a, exponent) + std::pow(b, exponent), 1 / exponent);
+}
+
+// Of a way of pipelining, over what its products take.
+double pipelining_factor(const GemmPlan& plan, const GemmModel& model) {
+  if (plan.pipelining == Pipelining::pingpong) return plan.tile.m == 64 ? model.turns_of_64 : model.turns_of_128;
+  if (plan.multiply_groups == 1) return model.one_group;
+  if (plan.multiply_groups == 3) return model.three_groups;
+  return plan.group_rows() == 64 ? model.two_groups : model.two_tall_groups;
+}
+
+GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
+  const GemmModel& model = rates.gemm;
+  GemmEstimate e = cut(plan, asked, rates);
+  const double rows = double(plan.exchange ? asked.n : asked.m), columns = double(plan.exchange ? asked.m : asked.n);
+  const double clusters = e.schedule.work.clusters, tiles = double(e.schedule.tiles);
+  const double steps = double(e.schedule.steps), blocks = clusters * plan.cluster_size();
+  const bool turns = plan.pipelining == Pipelining::pingpong;
+  const double part = rates.multiprocessors / 132.0;  // of an H200, whose rates the model has
+
+  constexpr double clocks_per_us = 1755, products = 4;  // of wgmma along k in a step, whatever the type
+  const double product = std::max(plan.tile.n / 2.0, model.operand_clocks + model.column_clocks * plan.tile.n);
+  double tensor = plan.tile.m / 64.0 * products * product * pipelining_factor(plan, model) / clocks_per_us;
+  if (plan.kind.promote)  // sums move to other registers, under another group's products where there is one
+    tensor +=
+        (plan.multiply_groups == 1 ? 1.0 : 0.3) * (plan.group_rows() / 64.0 * plan.tile.n / 2.0 + 100) / clocks_per_us;
+
+  const double lines = asked.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : model.split_lines;
+  const double stage_bytes =
+      lines * (double(plan.a_bytes()) / plan.cluster.n + double(plan.b_bytes()) / plan.cluster.m);
+  const double in_flight = (plan.stages - 1) * double(plan.stage_bytes());
+  const double feed =
+      both(stage_bytes * model.latency / in_flight, stage_bytes * blocks / (model.l2_rate * part * 1e6), 8) *
+      (plan.cluster.k > 1 ? model.shared_step : 1);
+  const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) +
+                      (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
+
+  const double strips = plan.group_rows() / 64.0 * plan.strips();
+  const double tile = turns ? model.turns_tile + model.turns_strip * strips : model.tile + model.strip * strips;
+  double share = 0;
+  if (e.schedule.shares()) {
+    const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));
+    share = model.share + std::max(1.0, pieces - 1) * (model.piece + plan.partial_bytes() / (model.piece_rate * 1e3)) +
+            clusters * plan.partial_bytes() / (model.share_rate * 1e6);
+  }
+  if (plan.cluster.k > 1)
+    share = model.cluster_share * blocks / rates.multiprocessors +
+            plan.cluster_sum_bytes() / (model.cluster_sum_rate * 1e3);
+
+  double memory_bytes = e.memory_seconds * rates.memory_bytes;
+  if (e.schedule.shares()) {
+    const double operands = (rows + columns) * double(asked.k) * plan.kind.operand_bytes() * double(asked.batch);
+    const double again = std::clamp(1 - model.kept * 1e6 / operands, 0.0, 1.0);
+    memory_bytes = std::max(memory_bytes, again * stage_bytes * steps * tiles * plan.cluster_size());
+  }
+  const double idle = std::clamp(rates.multiprocessors / blocks - 1, 0.0, 3.0);
+  const double memory =
+      memory_bytes / (model.memory_rate / 4.4 * rates.memory_bytes * 1e-6) * (1 + model.memory_idle * idle);
+  const double work = e.waves * steps * step + std::ceil(e.waves) * tile + share;
+  const double start =
+      model.start + (plan.cluster_size() > 1 ? model.cluster_start : 0) + (turns ? model.last_strip * strips : 0);
+
+  e.step_seconds = step * 1e-6;
+  e.tile_seconds = tile * 1e-6;
+  e.share_seconds = share * 1e-6;
+  e.seconds = (start + both(work, memory, model.whole_exponent)) * 1e-6;
+  return e;
 }
 
 }  // namespace
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
   if (plan.facts().tensor_memory) return tensor_memory_estimate(plan, asked, rates);
-  GemmEstimate e;
-  e.plan = plan;
-  e.schedule = schedule_of(plan, asked, rates);
-  const GemmShape shape = plan.exchange ? GemmShape{asked.n, asked.m, asked.k, asked.batch} : asked;
-  const WorkSchedule& work_schedule = e.schedule.work;
-  const int resident = resident_clusters(plan, rates);
-  const bool shares = e.schedule.shares();
-  const double clusters = work_schedule.clusters, tiles = double(e.schedule.tiles);
-  e.waves = shares ? tiles / clusters : std::ceil(tiles / clusters);
-
-  const double element = plan.kind.operand_bytes();
-  const double tensor_rate = rates.tensor_flops * 2 / element;
-  const double step_flops = 2.0 * plan.tile.m * plan.tile.n * plan.tile_k();
-  // wgmma reads A and B from shared memory: narrow tiles wait for A, so they reach a smaller part of the peak.
-  const double operand_share = plan.facts().reads_shared ? double(plan.tile.n) / (plan.tile.n + 16.0) : mma_share(plan);
-  // Groups that take turns keep the tensor cores fed a little better than groups that wait for the same stages.
-  const double turns = plan.pipelining == Pipelining::pingpong ? 0.97 : 1;
-  const int blocks = plan.facts().reads_shared ? rates.multiprocessors : resident;  // that have the chip among them
-  const double tensor = turns * step_flops / (tensor_rate * operand_share / blocks);
-  // A row of A or B that does not start at a 128-byte line makes every 128-byte piece of it touch two.
-  const double lines = shape.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : 1.4;
-  const double l2_bytes = lines * (double(plan.a_bytes()) / plan.cluster.n + double(plan.b_bytes()) / plan.cluster.m);
-  const double l2 = l2_bytes / (rates.l2_bytes / blocks);
-  // Moving bytes draws power that the tensor cores' clock then lacks: multicast pays even where L2 is not the limit.
-  e.step_seconds = std::max(tensor, l2) + 0.05 * l2;
-
-  const double strips = double(plan.group_rows()) / 64 * plan.strips();
-  // Ping-pong stores one tile under the products of the next.
-  const double store = plan.pipelining == Pipelining::pingpong ? 0.1e-6 * strips : 0.4e-6 + 0.25e-6 * strips;
-  e.tile_seconds = store;
-  if (shares) {  // each of a tile's other pieces is asked for in turn
-    const double pieces = std::ceil(clusters / double(work_schedule.shared_tiles));
-    e.share_seconds = 0.5e-6 + std::max(1.0, pieces - 1) * (0.7e-6 + plan.partial_bytes() / 40e9);
-  }
-  if (plan.cluster.k > 1) e.share_seconds = 0.3e-6 + plan.cluster_sum_bytes() / 40e9;
-  const double d_bytes = plan.d_bytes();
-  e.memory_seconds = double(shape.batch) *
-                     (element * (double(shape.m) * shape.k + double(shape.n) * shape.k) + d_bytes * shape.m * shape.n) /
-                     rates.memory_bytes;
-  // Filling the first ring, and where there are clusters, their start and the barriers at both ends.
-  const double start = rates.launch_seconds + 1e-6 + (plan.cluster_size() > 1 ? 0.5e-6 : 0);
-  // Memory is shared by all; multiprocessors that have nothing to do leave a part of its rate unused.
-  const double idle = std::max(e.waves * resident / std::max(tiles, 1.0), resident / clusters) - 1;
-  const double balance = 1 + 0.5 * std::max(0.0, idle);
-  const double work =
-      e.waves * double(e.schedule.steps) * e.step_seconds + std::ceil(e.waves) * e.tile_seconds + e.share_seconds;
-  const double memory = e.memory_seconds * balance + e.share_seconds;
-  // What is hidden under the other costs a little all the same, and decides between equals.
-  e.seconds = start + std::max(memory, work) + 0.03 * std::min(memory, work);
-  return e;
-}
-
-std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction) {
-  if (instruction == TensorInstruction::mma) return mma_plans(kind.without_tma());
-  if (instruction == TensorInstruction::tcgen05) return tensor_memory_plans(kind);
-  std::vector<GemmPlan> plans;
-  const auto add = [&](GemmPlan plan) {
-    plan.kind = plan.exchange ? kind.transposed() : kind;
-    plan = plan.with_most_stages();
-    if (plan.valid() && plan.has_room()) plans.push_back(plan);
-  };
-  for (const ClusterShape cluster : {ClusterShape{2, 1}, ClusterShape{1, 2}, ClusterShape{1, 1}}) {
-    for (const int n : {256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 64, 32})
-      add({.tile = {128, n}, .cluster = cluster});
-    for (const int n : {128, 112, 96, 64}) add({.tile = {256, n}, .cluster = cluster});
-    add({.tile = {192, 176}, .cluster = cluster, .multiply_groups = 3});
-    for (const int n : {192, 176, 160, 128, 96, 64})
-      add({.pipelining = Pipelining::pingpong, .tile = {128, n}, .cluster = cluster});
-    add({.pipelining = Pipelining::pingpong, .tile = {64, 128}, .cluster = cluster});
-  }
-  // Few rows: one group with 64 of them; or A and B change places, so that the tile's rows lie along n. Where there are
-  // fewer tiles than multiprocessors, they share them along k.
-  for (const int n : {224, 112, 64, 32, 16}) {
-    add({.tile = {64, n}, .cluster = {2, 1}, .multiply_groups = 1});
-    add({.tile = {64, n}, .cluster = {1, 1}, .multiply_groups = 1});
-  }
-  for (const bool exchange : {false, true})
-    for (const int n : {16, 32, 64, 96, 112})
-      add({.tile = {64, n}, .cluster = {1, 1, 2}, .multiply_groups = 1, .exchange = exchange});
-  for (const int pieces : {0, 2}) {
-    for (const bool exchange : {false, true})
-      for (const int n : {16, 32, 64, 112})
-        add({.tile = {64, n},
-             .cluster = {1, 1},
-             .multiply_groups = 1,
-             .split = true,
-             .pieces = pieces,
-             .exchange = exchange});
-    for (const int n : {64, 128}) add({.tile = {128, n}, .cluster = {1, 1}, .split = true, .pieces = pieces});
-  }
-  return plans;
+  return plan.facts().reads_shared ? wgmma_estimate(plan, asked, rates) : mma_estimate(plan, asked, rates);
 }
 
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates) {
   std::vector<GemmEstimate> ranking;
-  for (const GemmPlan& plan : candidate_plans(kind, rates.instruction))
+  for (const GemmPlan& plan : candidate_plans(kind, shape, rates))
     if (static_cast<std::size_t>(plan.shared_bytes()) + 1024 <= rates.shared_bytes)
       if (GemmEstimate e = estimate(plan, shape, rates); e.schedule.tiles <= most_tiles)
         ranking.push_back(std::move(e));

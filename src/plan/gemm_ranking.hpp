@@ -22,11 +22,8 @@ struct GemmEstimate {
 // The plan's kind is the kernel's; the shape is the caller's, before any exchange.
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
 
-// Every plan that is shipped for the kind, the best for `shape` first. Empty where none fits the chip, or all make too
-// many tiles.
+// The plans that are worth an estimate (gemm_candidates.hpp), the best for `shape` first. Empty where none fits the
+// chip, or all make too many tiles.
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
-
-// The plans themselves, each valid.
-std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction = TensorInstruction::wgmma);
 
 }  // namespace wm::plan

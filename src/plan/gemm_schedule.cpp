@@ -56,8 +56,9 @@ int resident_clusters(const GemmPlan& plan, const ChipRates& rates) {
     const auto fit = static_cast<int>(rates.shared_bytes / (static_cast<std::size_t>(plan.shared_bytes()) + 1024));
     return rates.multiprocessors * std::clamp(fit, 1, plan.blocks_each());
   }
-  // GPCs of an H200 hold 16 or 18 multiprocessors: clusters of 4 reach 120 of 132.
-  return std::max(1, size <= 2 ? rates.multiprocessors / size : rates.multiprocessors * 10 / 11 / size);
+  // A cluster lies in one GPC, and GPCs are not multiples of most sizes: measured on an H200, for clusters of 1 to 8.
+  constexpr int of_132[] = {132, 66, 39, 30, 22, 16, 15, 15};
+  return std::max(1, of_132[size - 1] * rates.multiprocessors / 132);
 }
 
 GemmSchedule schedule_of(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {

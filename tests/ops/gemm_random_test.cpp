@@ -91,7 +91,7 @@ std::string random_plan(Dice& dice, bool clusters) {
     plan.multiply_groups = int(1 + dice.below(3));
     plan.tile.m = plan.multiply_groups * dice.of({64, 64, 128});
     plan.split = dice.one_in(3);
-    if (!plan.split && !plan.multicasts() && dice.one_in(3)) plan.cluster.k = dice.of({2, 4});
+    if (!plan.split && !plan.multicasts() && dice.one_in(3)) plan.cluster.k = dice.of({2, 3, 4, 8});
   }
   if (plan.pipelining == Pipelining::cooperative && plan.cluster_size() == 1 && dice.one_in(3)) {
     plan.pipelining = Pipelining::multistage;

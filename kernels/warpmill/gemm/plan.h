@@ -232,8 +232,8 @@ struct GemmPlan {
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
     // First what would make the arithmetic below overflow.
-    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 4 || cluster.n > 4 || cluster.k > 4)
-      return "a cluster has 1 to 4 blocks";
+    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 4 || cluster.n > 4 || cluster.k > 8)
+      return "a cluster has 1 to 4 blocks, or up to 8 along k";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages > 64) return "the ring has at most 64 stages";
@@ -246,7 +246,7 @@ struct GemmPlan {
     if (const char* const why = tensor_memory_problem()) return why;
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
-    if (cluster_size() > 4) return "a cluster has 1 to 4 blocks";
+    if (cluster.m * cluster.n > 4) return "a cluster has 1 to 4 blocks, or up to 8 along k";
     if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
       return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
     if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";

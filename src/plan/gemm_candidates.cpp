@@ -1,0 +1,120 @@
+// Families of GEMM plans.
+#include "plan/gemm_candidates.hpp"
+
+#include <optional>
+
+#include "plan/gemm_tensor_memory.hpp"
+
+namespace wm::plan {
+namespace {
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Collects plans, for one shape or for any.
+class Collector {
+ public:
+  Collector(const GemmKind& kind, const ChipRates& rates, std::optional<GemmShape> shape)
+      : kind_(kind), rates_(rates), shape_(shape) {}
+
+  void add(GemmPlan plan, int most_stages = 16) {
+    plan.kind = plan.exchange ? kind_.transposed() : kind_;
+    plan = plan.with_most_stages(most_stages);
+    if (plan.valid() && plan.has_room() && (!shape_ || suits(plan, *shape_)))
+      plans.push_back(plan);
+  }
+
+  std::vector<GemmPlan> plans;
+
+ private:
+  bool suits(const GemmPlan& plan, const GemmShape& asked) const {
+    const std::int64_t rows = plan.exchange ? asked.n : asked.m, columns = plan.exchange ? asked.m : asked.n;
+    const auto tiles_of = [&](std::int64_t width) { return ceil_divide(columns, width); };
+    constexpr int grain = 16;
+    if (plan.tile.n > grain && tiles_of(plan.tile.n) == tiles_of(plan.tile.n - grain)) return false;
+    if (plan.multicasts() &&
+        (plan.cluster.m > ceil_divide(rows, plan.tile.m) || plan.cluster.n > tiles_of(plan.tile.n)))
+      return false;
+    const std::int64_t tiles = ceil_divide(rows, plan.tile.m) * tiles_of(plan.tile.n) * asked.batch;
+    if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > rates_.multiprocessors) return false;
+    // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
+    return !plan.exchange || asked.m <= 1024;
+  }
+
+  const GemmKind& kind_;
+  const ChipRates& rates_;
+  std::optional<GemmShape> shape_;
+};
+
+// For wgmma. Rows and columns may change places (exchange), so that the finer grain of columns serves the few rows.
+void add_wgmma_plans(Collector& to) {
+  for (const bool exchange : {false, true})
+    for (int n = 256; n >= 16; n -= 16) {
+      for (const ClusterShape cluster : {ClusterShape{2, 1}, ClusterShape{1, 2}, ClusterShape{1, 1}}) {
+        if (n >= 32) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
+        if (n >= 64 && n <= 128) to.add({.tile = {256, n}, .cluster = cluster, .exchange = exchange});
+        if (n == 176) to.add({.tile = {192, n}, .cluster = cluster, .multiply_groups = 3, .exchange = exchange});
+        if (n >= 64 && n <= 192)
+          to.add({.pipelining = Pipelining::pingpong, .tile = {128, n}, .cluster = cluster, .exchange = exchange});
+        if (n >= 96)
+          to.add({.pipelining = Pipelining::pingpong, .tile = {64, n}, .cluster = cluster, .exchange = exchange});
+        if (cluster.n == 1) to.add({.tile = {64, n}, .cluster = cluster, .multiply_groups = 1, .exchange = exchange});
+      }
+      // Blocks of a cluster share a tile along k.
+      for (const int parts : {2, 3, 4, 5, 6, 7, 8}) {
+        to.add({.tile = {64, n}, .cluster = {1, 1, parts}, .multiply_groups = 1, .exchange = exchange});
+        if (n >= 32 && parts <= 4) to.add({.tile = {128, n}, .cluster = {1, 1, parts}, .exchange = exchange});
+      }
+      // All blocks share tiles along k, through the workspace.
+      for (const int pieces : {0, 2, 3}) {
+        if (n <= 128)
+          to.add({.tile = {64, n},
+                  .cluster = {1, 1},
+                  .multiply_groups = 1,
+                  .split = true,
+                  .pieces = pieces,
+                  .exchange = exchange});
+        if (n >= 64)
+          to.add({.tile = {128, n}, .cluster = {1, 1}, .split = true, .pieces = pieces, .exchange = exchange});
+      }
+    }
+}
+
+// For mma.sync: a block of one group shares its multiprocessor with another where three stages leave room.
+void add_mma_plans(Collector& to) {
+  const auto add = [&](TileShape tile, int groups, bool split, bool exchange) {
+    to.add({.instruction = TensorInstruction::mma,
+            .pipelining = Pipelining::multistage,
+            .tile = tile,
+            .cluster = {1, 1},
+            .multiply_groups = groups,
+            .split = split,
+            .exchange = exchange},
+           groups == 1 ? 3 : 4);
+  };
+  for (const bool split : {false, true}) {
+    for (const TileShape tile : {TileShape{256, 128}, {256, 64}, {128, 128}}) add(tile, 2, split, false);
+    for (const TileShape tile : {TileShape{128, 64}, {64, 128}, {64, 64}, {64, 32}}) add(tile, 1, split, false);
+  }
+  for (const int n : {16, 32, 64}) add({64, n}, 1, true, true);
+}
+
+std::vector<GemmPlan> candidates(const GemmKind& kind, const ChipRates& rates, const std::optional<GemmShape>& shape) {
+  if (rates.instruction == TensorInstruction::tcgen05) return tensor_memory_plans(kind);
+  const bool mma = rates.instruction == TensorInstruction::mma;
+  const GemmKind by_producer = mma ? kind.without_tma() : kind;
+  Collector plans(by_producer, rates, mma ? std::nullopt : shape);
+  (mma ? add_mma_plans : add_wgmma_plans)(plans);
+  return std::move(plans.plans);
+}
+
+}  // namespace
+
+std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction) {
+  return candidates(kind, {.instruction = instruction}, std::nullopt);
+}
+
+std::vector<GemmPlan> candidate_plans(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates) {
+  return candidates(kind, rates, shape);
+}
+
+}  // namespace wm::plan
