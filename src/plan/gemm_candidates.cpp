@@ -19,8 +19,7 @@ class Collector {
   void add(GemmPlan plan, int most_stages = 16) {
     plan.kind = plan.exchange ? kind_.transposed() : kind_;
     plan = plan.with_most_stages(most_stages);
-    if (plan.valid() && plan.has_room() && (!shape_ || suits(plan, *shape_)))
-      plans.push_back(plan);
+    if (plan.valid() && plan.has_room() && (!shape_ || suits(plan, *shape_))) plans.push_back(plan);
   }
 
   std::vector<GemmPlan> plans;
