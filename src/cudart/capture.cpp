@@ -102,7 +102,7 @@ bool capture_operation(Stream& stream, const Operation& operation) {
 bool capture_wait(Stream& stream, const Event& event) {
   const std::shared_ptr<Capture> from = event.capture.lock();
   if (!from) {
-    if (stream.capture && event.last) spoil(*stream.capture, cudaErrorStreamCaptureIsolation);
+    if (stream.capture && Streams::get().last_record(event)) spoil(*stream.capture, cudaErrorStreamCaptureIsolation);
     return stream.capture != nullptr;
   }
   if (stream.capture && stream.capture != from) spoil(*stream.capture, cudaErrorStreamCaptureMerge);

@@ -46,10 +46,11 @@ void destroy_event(const void* handle) {
 }
 
 float milliseconds_between(Event& start, Event& end) {
-  for (const Event* event : {&start, &end})
-    require(event->last != nullptr && !(event->flags & cudaEventDisableTiming), cudaErrorInvalidResourceHandle);
-  if (!Streams::get().reached(start) || !Streams::get().reached(end)) fail(cudaErrorNotReady);
-  return static_cast<float>(static_cast<double>(end.last->nanoseconds - start.last->nanoseconds) * 1e-6);
+  Streams& streams = Streams::get();
+  const auto first = streams.last_record(start), last = streams.last_record(end);
+  require(first && last && !((start.flags | end.flags) & cudaEventDisableTiming), cudaErrorInvalidResourceHandle);
+  if (!streams.reached(start) || !streams.reached(end)) fail(cudaErrorNotReady);
+  return static_cast<float>(static_cast<double>(last->nanoseconds - first->nanoseconds) * 1e-6);
 }
 
 }  // namespace wm::cudart

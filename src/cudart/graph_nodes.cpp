@@ -71,10 +71,7 @@ void set_child(Node& node, const Graph& child) {
 
 void set_event_record(Node& node, Event& event) {
   node.event = &event;
-  node.operation = HostCall{[&event] {
-    event.last = std::make_shared<EventRecord>();
-    event.last->note_time();
-  }};
+  node.operation = HostCall{[&event] { Streams::get().record_now(event); }};
 }
 
 void set_event_wait(Node& node, Event& event) {

@@ -36,14 +36,17 @@ std::shared_ptr<Stream> Streams::create(int device, unsigned flags, int priority
   return stream;
 }
 
-// Its work goes on; its thread ends with it.
+// Its work goes on and is waited for as before; then the stream is forgotten.
 void Streams::destroy(cudaStream_t handle) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(
-      streams_, [&](const auto& s) { return static_cast<void*>(s.get()) == static_cast<void*>(handle); });
+  const auto found = std::ranges::find_if(streams_, [&](const auto& s) { return s->is(handle); });
   require(found != streams_.end() && (*found)->kind == Stream::Kind::created, cudaErrorInvalidResourceHandle);
-  abandon_capture(**found);
-  streams_.erase(found);
+  Stream& stream = **found;
+  abandon_capture(stream);
+  stream.capture.reset();
+  stream.frontier.clear();
+  stream.destroyed_ = true;
+  if (stream.done_ == stream.given_) streams_.erase(found);
 }
 
 std::shared_ptr<Stream> Streams::legacy(int device) {
@@ -70,16 +73,15 @@ std::shared_ptr<Stream> Streams::find(cudaStream_t handle, bool per_thread_defau
   }
   const std::lock_guard lock(mutex_);
   for (const auto& stream : streams_)
-    if (static_cast<void*>(stream.get()) == static_cast<void*>(handle)) return stream;
+    if (stream->is(handle)) return stream;
   fail(cudaErrorInvalidResourceHandle);
 }
 
-void Streams::push(Stream& stream, Operation operation) {
-  std::unique_lock lock(mutex_);
+std::uint64_t Streams::push(std::unique_lock<std::mutex>& lock, Stream& stream, Operation operation,
+                            std::vector<Point> after) {
   if (stream.given_ - stream.done_ >= most_pending)  // as on a chip, who is too far ahead waits
     wait_until_reached(lock, {stream.shared_from_this(), stream.given_ - most_pending / 2});
-  Stream::Item item{std::move(operation), std::move(stream.next_after_)};
-  stream.next_after_.clear();
+  Stream::Item item{std::move(operation), std::move(after)};
   // The legacy stream and those that block wait for each other.
   for (const auto& other : streams_) {
     if (other.get() == &stream || other->device != stream.device || other->done_ == other->given_) continue;
@@ -95,6 +97,7 @@ void Streams::push(Stream& stream, Operation operation) {
     std::thread([kept = stream.shared_from_this()] { kept->work(); }).detach();
   }
   stream.wake_.notify_one();
+  return stream.given_;
 }
 
 // Takes all that is there at once, so that who launches and who runs seldom meet at the lock.
@@ -103,6 +106,7 @@ void Stream::work() {
   std::unique_lock lock(all.mutex_);
   using namespace std::chrono_literals;
   while (true) {
+    if (items_.empty() && destroyed_) std::erase_if(all.streams_, [&](const auto& s) { return s.get() == this; });
     if (items_.empty() && !wake_.wait_for(lock, 100ms, [&] { return !items_.empty(); })) {
       has_thread_ = false;  // the next item starts another
       return;
@@ -132,7 +136,8 @@ void Streams::wait_until_reached(std::unique_lock<std::mutex>& lock, const Point
 
 void Streams::submit(Stream& stream, Operation operation) {
   if (capture_operation(stream, operation)) return;
-  push(stream, std::move(operation));
+  std::unique_lock lock(mutex_);
+  push(lock, stream, std::move(operation));
 }
 
 void Streams::submit_and_wait(Stream& stream, Operation operation) {
@@ -188,21 +193,30 @@ bool Streams::drain(std::chrono::milliseconds longest) {
 
 void Streams::wait_for(Stream& stream, const Event& event) {
   if (capture_wait(stream, event)) return;
-  if (!event.last) return;
-  const std::lock_guard lock(mutex_);
-  if (!event.last->point.reached()) stream.next_after_.push_back(event.last->point);
+  std::unique_lock lock(mutex_);
+  if (!event.last || event.last->point.reached() || event.last->point.stream.get() == &stream) return;
+  push(lock, stream, Nothing{}, {event.last->point});  // an item, so that who waits for the stream waits for it too
 }
 
 void Streams::record(Stream& stream, Event& event) {
   if (capture_record(stream, event)) return;
   event.capture.reset();
   auto record = std::make_shared<EventRecord>();
-  {
-    const std::lock_guard lock(mutex_);
-    record->point = {stream.shared_from_this(), stream.given_ + 1};
-  }
-  event.last = record;
-  push(stream, RecordEvent{std::move(record)});
+  std::unique_lock lock(mutex_);
+  record->point = {stream.shared_from_this(), push(lock, stream, RecordEvent{record})};
+  event.last = std::move(record);
+}
+
+void Streams::record_now(Event& event) {
+  auto record = std::make_shared<EventRecord>();
+  record->note_time();
+  const std::lock_guard lock(mutex_);
+  event.last = std::move(record);
+}
+
+std::shared_ptr<const EventRecord> Streams::last_record(const Event& event) {
+  const std::lock_guard lock(mutex_);
+  return event.last;
 }
 
 bool Streams::leave_capture(const Capture& capture, const std::vector<Node*>& joined) {
@@ -227,21 +241,20 @@ bool Streams::leave_capture(const Capture& capture, const std::vector<Node*>& jo
 
 bool Streams::reached(const Event& event) {
   refuse_captured(event);
-  if (!event.last) return true;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!event.last->point.reached()) return false;
-  }
+  const auto record = last_record(event);
+  if (!record) return true;
+  if (!record->point.reached()) return false;
   Platform::get().report_fault();
   return true;
 }
 
 void Streams::wait(const Event& event) {
   refuse_captured(event);
-  if (!event.last) return;
+  const auto record = last_record(event);
+  if (!record) return;
   {
     std::unique_lock lock(mutex_);
-    wait_until_reached(lock, event.last->point);
+    wait_until_reached(lock, record->point);
   }
   Platform::get().report_fault();
 }

@@ -38,8 +38,8 @@ struct EventRecord {
 struct Event {
   int device = 0;
   unsigned flags = 0;
-  std::shared_ptr<EventRecord> last;  // none: never recorded
-  std::weak_ptr<Capture> capture;     // recorded in a capture, after
+  std::shared_ptr<const EventRecord> last;  // none: never recorded; under the lock of all streams
+  std::weak_ptr<Capture> capture;           // recorded in a capture, after
   std::vector<Node*> captured_after;
 };
 
@@ -66,12 +66,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<Point> after;
   };
   void work();
+  bool is(cudaStream_t handle) const {
+    return !destroyed_ && static_cast<const void*>(this) == static_cast<const void*>(handle);
+  }
 
   std::deque<Item> items_;
-  std::vector<Point> next_after_;  // of the next item
   std::uint64_t given_ = 0;
   std::atomic<std::uint64_t> done_ = 0;
   bool has_thread_ = false;
+  bool destroyed_ = false;  // by the program, which knows no more of it; its work goes on
   std::condition_variable wake_;
 };
 
@@ -98,6 +101,8 @@ class Streams {
 
   void wait_for(Stream& stream, const Event& event);  // what comes in the stream comes after the event
   void record(Stream& stream, Event& event);
+  void record_now(Event& event);  // by the operation that is being done
+  std::shared_ptr<const EventRecord> last_record(const Event& event);
   // Ends a capture for every stream but its origin; whether one had work that `joined` does not come after.
   bool leave_capture(const Capture& capture, const std::vector<Node*>& joined);
   bool reached(const Event& event);
@@ -106,7 +111,9 @@ class Streams {
  private:
   friend class Stream;
   friend struct Point;
-  void push(Stream& stream, Operation operation);
+  // The item's number in the stream.
+  std::uint64_t push(std::unique_lock<std::mutex>& lock, Stream& stream, Operation operation,
+                     std::vector<Point> after = {});
   void wait_until_reached(std::unique_lock<std::mutex>& lock, const Point& point);
 
   std::mutex mutex_;                  // of all streams

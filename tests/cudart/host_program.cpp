@@ -191,6 +191,51 @@ int overlap() {
   return 0;
 }
 
+// What lets a waiting kernel go on, a moment after the program has begun to wait.
+std::thread release_later(volatile int* flag) {
+  return std::thread([flag] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    *flag = 1;
+  });
+}
+
+// Work of a stream that is destroyed, and of one that waits for another and does nothing else.
+int order() {
+  volatile int* flag = nullptr;
+  int *data = nullptr, seen = 0;
+  cudaStream_t first{}, second{};
+  cudaEvent_t event{};
+  cudaHostAlloc(const_cast<void**>(reinterpret_cast<volatile void**>(&flag)), 4, 0);
+  cudaMalloc(reinterpret_cast<void**>(&data), 4);
+  cudaMemset(data, 0, 4);
+  cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+  cudaEventCreate(&event);
+  cudaDeviceSynchronize();
+  void* arguments[] = {&flag};
+  cudaLaunchKernel(&await, dim3(1), dim3(1), arguments, 0, first);
+  cudaEventRecord(event, first);
+  show("wait", cudaStreamWaitEvent(second, event));
+  show("query", cudaStreamQuery(second));
+  std::thread releaser = release_later(flag);
+  show("second", cudaStreamSynchronize(second));
+  show("event", cudaEventQuery(event));
+  releaser.join();
+  *flag = 0;
+  cudaLaunchKernel(&await, dim3(1), dim3(1), arguments, 0, first);
+  launch_add(data, 1, first);
+  show("destroy", cudaStreamDestroy(first));
+  show("again", cudaStreamDestroy(first));
+  show("launch", launch_add(data, 1, first));
+  releaser = release_later(flag);
+  show("device", cudaDeviceSynchronize());
+  cudaMemcpyAsync(&seen, data, 4, cudaMemcpyDeviceToHost, second);
+  cudaStreamSynchronize(second);
+  std::printf("%d\n", seen);
+  releaser.join();
+  return 0;
+}
+
 int children() {
   const pid_t before = fork();  // before anything is used: the child has a device of its own
   if (before == 0) std::exit(add() == 3 && cudaDeviceSynchronize() == cudaSuccess ? 0 : 1);
@@ -275,6 +320,7 @@ int main(int count, char** arguments) {
   if (what == "fault") return fault();
   if (what == "misuse") return misuse();
   if (what == "overlap") return overlap();
+  if (what == "order") return order();
   if (what == "fork") return children();
   if (what == "threads") return threads();
   if (what == "tiny") return tiny(std::atol(arguments[2]));

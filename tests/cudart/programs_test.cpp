@@ -50,6 +50,14 @@ TEST_F(Programs, StreamsRunBesideTheHostAndEachOther) {
             "waits: cudaSuccess\nquery: cudaErrorNotReady\nother stream: cudaSuccess\nstream: cudaSuccess\n");
 }
 
+TEST_F(Programs, WaitsIncludeOtherStreamsEventsAndTheWorkOfDestroyedStreams) {
+  const Ended ended = start("run " + host + " order");
+  EXPECT_EQ(ended.out,
+            "wait: cudaSuccess\nquery: cudaErrorNotReady\nsecond: cudaSuccess\nevent: cudaSuccess\n"
+            "destroy: cudaSuccess\nagain: cudaErrorInvalidResourceHandle\nlaunch: cudaErrorInvalidResourceHandle\n"
+            "device: cudaSuccess\n1\n");
+}
+
 TEST_F(Programs, ForksAndThreadsBehave) {
   const Ended ended = start("check " + host + " fork");
   EXPECT_THAT(ended.out, HasSubstr("1 1000 8\n"));
