@@ -18,8 +18,9 @@ extern "C" {
    is left zero is left out. A library that is older than its caller refuses fields that it does not know.
 
    Lists of sizes have the outermost dimension first. Handles may be used by many threads, and freed by one; freeing
-   NULL does nothing. Texts in results belong to the handle that they were asked of, and where there is none to the
-   calling thread, until its next call here. */
+   NULL does nothing. Texts in results belong to the handle that they were asked of. Those of wm_device_at, wm_gemm,
+   wm_attention, wm_tensor_map_describe, wm_compiler_info_of and wm_cache_info_of belong to the calling thread until
+   its next call here; wm_error_text() until its next failure. */
 
 /* -- errors, version, log ------------------------------------------------------------------------------------- */
 
@@ -296,7 +297,9 @@ typedef struct wm_check_request {
 
 /* One run: it brings memory into its first state and launches on the device. Anything but WM_OK ends the check. */
 typedef wm_status (*wm_check_run)(void* user);
-/* Calls `run` once for each mode and seed, with the judge watching the device's last launch of each. */
+/* Calls `run` once for each mode and seed, with the judge watching the device's last launch of each; one that launches
+   nothing on the device is refused. A device does one check at a time (a second is WM_UNSUPPORTED), and is used by
+   nobody else meanwhile. */
 WM_API wm_status wm_check(const wm_device* device, const wm_check_request* request, wm_check_run run, void* user,
                           wm_report** report);
 WM_API void wm_report_free(wm_report* report);

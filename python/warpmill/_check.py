@@ -97,7 +97,8 @@ def check(what: Union[Launch, Callable[..., Any]], *arguments: Any, modes: Seque
 
     Each mode (friendly, random, adversarial) is a run, the last two one for each seed. numpy arrays are brought into
     their first state before each run, and stay as they are. strict: warnings are errors. max_instructions: of a run.
-    device: a virtual one. Of a function that launches several kernels, the last of each run is judged.
+    device: a virtual one; what a function launches elsewhere is not judged, and one that launches nothing there is
+    refused (ValueError). Of a function that launches several kernels, the last of each run is judged.
 
     >>> source = 'extern "C" __global__ void race(float* x) { x[0] = threadIdx.x; }'
     >>> report = wm.check(wm.Kernel(source, "race", name="race.cu")[1, 64], np.zeros(1, np.float32))

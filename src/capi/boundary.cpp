@@ -49,13 +49,18 @@ wm_status remember_failure() noexcept {
 void forget_texts() noexcept { texts.clear(); }
 const char* thread_text(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 
-void read_sized(void* own, std::size_t bytes, const void* given, std::string_view name) {
+std::size_t size_of(const void* given, std::string_view name) {
   if (!given) throw Error(ErrorCode::invalid_argument, fmt::format("{} is NULL", name));
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof size);
   if (size < sizeof size || size > 65536)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} says that it has {} bytes; set its size first: .size = sizeof {}", name, size, name));
+  return size;
+}
+
+void read_sized(void* own, std::size_t bytes, const void* given, std::string_view name) {
+  const std::size_t size = size_of(given, name);
   const auto* data = static_cast<const unsigned char*>(given);
   if (size > bytes && std::any_of(data + bytes, data + size, [](unsigned char byte) { return byte != 0; }))
     throw Error(ErrorCode::unsupported,

@@ -17,7 +17,9 @@
 #include "warpmill/warpmill.h"
 
 struct wm_device {
+  explicit wm_device(wm::Device opened) : device(std::move(opened)), arch(device.info().arch.name()) {}
   wm::Device device;
+  std::string arch;  // for C
 };
 struct wm_stream {
   wm::Stream stream;
@@ -64,15 +66,15 @@ T read(const T* given, std::string_view name) {
   return own;
 }
 
-// Writes a result, as much of it as the caller has room for.
+// The bytes that the struct at `given` says it has; refused where none can have so few or so many.
+std::size_t size_of(const void* given, std::string_view name);
+
+// Writes a result, as much of it as the caller has room for; what a newer caller's has besides becomes zero.
 template <class T>
 void write(T* result, T own, std::string_view name) {
-  const std::size_t room = at(result, name).size;
-  if (room < sizeof(std::size_t))
-    throw Error(ErrorCode::invalid_argument, std::string(name) + " has no size; set it first: " + std::string(name) +
-                                                 ".size = sizeof " + std::string(name));
-  own.size = room;
-  std::memcpy(result, &own, std::min(room, sizeof own));
+  own.size = size_of(result, name);
+  std::memcpy(result, &own, std::min(own.size, sizeof own));
+  if (own.size > sizeof own) std::memset(reinterpret_cast<char*>(result) + sizeof own, 0, own.size - sizeof own);
 }
 
 // A handle for the caller, made by `make`.
@@ -90,6 +92,5 @@ View view_of(const Device& device, const wm_view* view, std::string_view name);
 inline std::vector<std::int64_t> list_of(const std::int64_t* numbers, std::size_t count) {
   return numbers ? std::vector<std::int64_t>(numbers, numbers + count) : std::vector<std::int64_t>();
 }
-inline std::string_view text_or_empty(const char* text) { return text ? text : std::string_view(); }
 
 }  // namespace wm::capi

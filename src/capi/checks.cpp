@@ -1,5 +1,8 @@
 // The judge for C.
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -23,15 +26,30 @@ static_assert(static_cast<int>(vgpu::Severity::error) == WM_ERROR &&
 
 namespace {
 
-// The device's options as they were, when the check is over.
-class OptionsKept {
+// A device of one check's own: its options are the check's until it is over, and then as they were.
+class DeviceTaken {
  public:
-  explicit OptionsKept(const Device& device) : device_(device), before_(vgpu::run_options(device)) {}
-  ~OptionsKept() { vgpu::set_run_options(device_, before_); }
-  OptionsKept(const OptionsKept&) = delete;
-  OptionsKept& operator=(const OptionsKept&) = delete;
+  explicit DeviceTaken(const Device& device) : device_(device) {
+    const std::lock_guard lock(mutex);
+    before_ = vgpu::run_options(device);
+    if (!taken.insert(&device.backend()).second)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{} is being checked already, and does one check at a time: wait for its end, or open "
+                              "another device, such as {}:sms=8",
+                              device.info().id, device.info().id.substr(0, device.info().id.find(":sms="))));
+  }
+  ~DeviceTaken() {
+    vgpu::set_run_options(device_, before_);
+    const std::lock_guard lock(mutex);
+    taken.erase(&device_.backend());
+  }
+  DeviceTaken(const DeviceTaken&) = delete;
+  DeviceTaken& operator=(const DeviceTaken&) = delete;
 
  private:
+  static inline std::mutex mutex;
+  static inline std::set<const runtime::Backend*> taken;
+
   Device device_;
   vgpu::RunOptions before_;
 };
@@ -58,18 +76,27 @@ wm_status wm_check(const wm_device* device, const wm_check_request* request, wm_
     if (given.friendly) modes.push_back(vgpu::Mode::friendly);
     if (given.random) modes.push_back(vgpu::Mode::random);
     if (given.adversarial) modes.push_back(vgpu::Mode::adversarial);
-    const OptionsKept kept(own);
+    const DeviceTaken device_taken(own);
     auto made = std::make_unique<wm_report>();
     for (const vgpu::CheckRun& next : vgpu::runs_of_check(modes, given.seeds > 0 ? given.seeds : 3)) {
       vgpu::RunOptions options{.mode = next.mode, .seed = next.seed, .max_instructions = given.max_instructions};
       options.check = true;
       options.strict = given.strict != 0;
+      // The device's report may be of an earlier run.
+      const auto launched = std::make_shared<std::atomic<bool>>(false);
+      options.progress = [launched](const vgpu::RunProgress&) {
+        *launched = true;
+        return vgpu::Answer::go_on;
+      };
       vgpu::set_run_options(own, options);
       ended = run(user);
       if (ended != WM_OK) return;
       const vgpu::RunReport seen = vgpu::last_run(own);
-      if (!seen.check)
-        throw Error(ErrorCode::invalid_argument, "the run launched nothing on the device that is checked");
+      if (!*launched || !seen.check)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("the run launched nothing on {}, the device that is checked; what it did elsewhere is "
+                                "not judged",
+                                own.info().id));
       made->report.join(*seen.check);
       ++made->runs;
     }

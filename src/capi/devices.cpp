@@ -9,11 +9,12 @@ using namespace wm::capi;
 
 namespace {
 
-wm_device_info info_for_c(const DeviceInfo& info) {
+// With the texts of `info`, which stay where they are.
+wm_device_info info_for_c(const DeviceInfo& info, const char* arch) {
   wm_device_info own{};
-  own.id = thread_text(info.id);
-  own.name = thread_text(info.name);
-  own.arch = thread_text(info.arch.name());
+  own.id = info.id.c_str();
+  own.name = info.name.c_str();
+  own.arch = arch;
   own.is_virtual = info.kind == DeviceKind::virtual_gpu;
   own.multiprocessors = info.multiprocessors;
   own.memory_bytes = info.memory_bytes;
@@ -36,7 +37,10 @@ wm_status wm_device_open(const char* id, wm_device** device) {
 }
 void wm_device_close(wm_device* device) { delete device; }
 wm_status wm_device_info_of(const wm_device* device, wm_device_info* info) {
-  return guarded([&] { write(info, info_for_c(at(device, "device").device.info()), "info"); });
+  return guarded([&] {
+    const wm_device& own = at(device, "device");
+    write(info, info_for_c(own.device.info(), own.arch.c_str()), "info");
+  });
 }
 wm_status wm_device_synchronize(const wm_device* device) {
   return guarded([&] { at(device, "device").device.synchronize(); });
@@ -50,7 +54,10 @@ wm_status wm_device_at(std::size_t index, wm_device_info* info) {
     if (index >= devices.size())
       throw Error(ErrorCode::not_found, "there are " + std::to_string(devices.size()) + " devices, and none of index " +
                                             std::to_string(index));
-    write(info, info_for_c(devices[index]), "info");
+    wm_device_info own = info_for_c(devices[index], thread_text(devices[index].arch.name()));
+    own.id = thread_text(own.id);
+    own.name = thread_text(own.name);
+    write(info, own, "info");
   });
 }
 

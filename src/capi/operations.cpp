@@ -91,6 +91,7 @@ using namespace wm::capi;
 wm_status wm_gemm(const wm_stream* stream, const wm_gemm_request* request, wm_launched* launched) {
   return guarded([&] {
     const Stream& own = at(stream, "stream").stream;
+    if (launched) size_of(launched, "launched");  // refused before anything is in the stream
     const GemmResult result = gemm(own, gemm_request(own.device(), request));
     if (launched)
       write(launched,
@@ -102,6 +103,7 @@ wm_status wm_gemm(const wm_stream* stream, const wm_gemm_request* request, wm_la
 wm_status wm_attention(const wm_stream* stream, const wm_attention_request* request, wm_launched* launched) {
   return guarded([&] {
     const Stream& own = at(stream, "stream").stream;
+    if (launched) size_of(launched, "launched");
     const AttentionResult result = attention(own, attention_request(own.device(), request));
     if (launched)
       write(launched, {0, thread_text(plan::text_of(result.plan)), "copy engine", result.blocks, result.tuned},

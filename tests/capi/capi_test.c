@@ -17,6 +17,16 @@ static void expect_refusal(wm_status status, wm_status code, const char* words, 
 static wm_device* device;
 static wm_stream* stream;
 
+/* Structs of a newer caller, which knows a field that this library does not. */
+struct newer_request {
+  wm_gemm_request known;
+  int64_t new_field;
+};
+struct newer_info {
+  wm_device_info known;
+  int64_t new_field;
+};
+
 static void devices_and_memory(void) {
   wm_device_info info = {.size = sizeof info};
   expect(wm_device_info_of(device, &info) == WM_OK && strcmp(info.id, "virtual:sm_90a:sms=4") == 0 &&
@@ -24,6 +34,21 @@ static void devices_and_memory(void) {
          "a device says what it is");
   size_t count = 0;
   expect(wm_device_count(&count) == WM_OK && count > 0, "there are devices");
+  wm_device_info other_info = {.size = sizeof other_info};
+  expect(wm_device_at(0, &other_info) == WM_OK && strcmp(info.id, "virtual:sm_90a:sms=4") == 0 &&
+             strcmp(info.arch, "sm_90a") == 0 && info.name[0] != '\0',
+         "an open device's texts outlast other calls");
+  wm_device_info again = {.size = sizeof again};
+  expect(wm_device_info_of(device, &again) == WM_OK && again.id == info.id && again.name == info.name &&
+             again.arch == info.arch,
+         "they are the device's own");
+  struct newer_info newer;
+  memset(&newer, 0xff, sizeof newer);
+  newer.known.size = sizeof newer;
+  expect(wm_device_info_of(device, &newer.known) == WM_OK && newer.new_field == 0,
+         "what this library does not know is zero for a newer caller");
+  newer.known.size = (size_t)-1;
+  expect_refusal(wm_device_info_of(device, &newer.known), WM_INVALID_ARGUMENT, "set its size", "a size of no struct");
   expect(wm_device_at(0, &info) == WM_OK && info.name[0] != '\0', "a listed device has a name");
   expect_refusal(wm_device_at(count, &info), WM_NOT_FOUND, "none of index", "an index past the last device");
   wm_device* other = NULL;
@@ -125,12 +150,6 @@ static void tensor_maps(void) {
   expect_refusal(wm_tensor_map_make(device, &request, map), WM_INVALID_ARGUMENT, "128B", "a swizzle of no such name");
 }
 
-/* One of a newer caller, which knows a field that this library does not. */
-struct newer_request {
-  wm_gemm_request known;
-  int64_t new_field;
-};
-
 static void products_and_plans(void) {
   float a[16 * 8], b[8 * 16], d[16 * 16];
   for (int i = 0; i < 128; ++i) a[i] = 1, b[i] = (float)(i % 16);
@@ -152,6 +171,12 @@ static void products_and_plans(void) {
   strncat(ran, launched.plan, sizeof ran - 1); /* the thread's next call takes the text away */
   wm_buffer_download(result, 0, d, sizeof d);
   expect(d[0] == 0 && d[3] == 48 && d[255] == 240, "a product is right");
+
+  launched.size = 0;
+  wm_stream_fill(stream, wm_buffer_address(result), 0, sizeof d);
+  expect_refusal(wm_gemm(stream, &request, &launched), WM_INVALID_ARGUMENT, "launched", "a result without its size");
+  wm_buffer_download(result, 0, d, sizeof d);
+  expect(d[3] == 0, "a product that is refused was not launched");
 
   request.activation = "sin";
   expect_refusal(wm_gemm(stream, &request, NULL), WM_INVALID_ARGUMENT, "gelu_erf", "an activation of no such name");
@@ -207,6 +232,11 @@ static void attention(void) {
   wm_plans* plans = NULL;
   expect(wm_plans_attention(stream, &request, &plans) == WM_OK && wm_plans_count(plans) > 0, "its plans are ranked");
   wm_plans_free(plans);
+  launched.size = 0;
+  wm_stream_fill(stream, wm_buffer_address(result), 0, sizeof out);
+  expect_refusal(wm_attention(stream, &request, &launched), WM_INVALID_ARGUMENT, "launched", "no size of the result");
+  wm_buffer_download(result, 0, out, sizeof out);
+  expect(out[0] == 0, "attention that is refused was not launched");
   request.softcap = -1;
   expect_refusal(wm_attention(stream, &request, NULL), WM_INVALID_ARGUMENT, "softcap", "a negative softcap");
   wm_buffer_free(result);
@@ -219,6 +249,17 @@ typedef struct checked {
   int runs;
   wm_status answer;
 } checked;
+
+static wm_status run_nothing(void* user) {
+  (void)user;
+  return WM_OK;
+}
+
+static wm_status check_within(void* user) {
+  wm_report** report = user;
+  const wm_check_request request = {.size = sizeof request, .friendly = 1};
+  return wm_check(device, &request, run_nothing, NULL, report);
+}
 
 static wm_status run_checked(void* user) {
   checked* what = user;
@@ -255,6 +296,13 @@ static void the_judge(void) {
   what.answer = WM_STOPPED;
   expect(wm_check(device, &request, run_checked, &what, &report) == WM_STOPPED && report == NULL && what.runs == 6,
          "a run ends the check");
+  expect_refusal(wm_check(device, &request, run_nothing, NULL, &report), WM_INVALID_ARGUMENT, "launched nothing",
+                 "a run that launches nothing gets no earlier run's report");
+  expect_refusal(wm_check(device, &request, check_within, &report, &report), WM_UNSUPPORTED, "is being checked already",
+                 "a check of a device that is being checked");
+  what.answer = WM_OK;
+  expect(wm_check(device, &request, run_checked, &what, &report) == WM_OK, "the device is free after each");
+  wm_report_free(report);
   wm_kernel_free(what.kernel);
   wm_buffer_free(buffer);
 }
