@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -70,7 +70,8 @@ class Kernel:
 
     grid, block and cluster are a number or up to three, shared is in bytes; the last two may be left out. Arguments:
     arrays stand for their addresses, a TensorMap for itself, numbers for what the kernel takes at that place, numpy
-    scalars and bytes for their bytes. numpy arrays go to the virtual GPU and come back with what the kernel wrote.
+    scalars and bytes for their bytes. numpy arrays go to the virtual GPU and come back with what the kernel wrote; one that
+    is given twice is the same memory there, and different ones must not overlap unless both are read-only.
 
     source: the text. entry: its name, or of a template "scale<4>". arch: where the device's own is not meant. defines:
     {"NAME": value}. include_folders: besides Warpmill's own headers. name: for errors and reports.
@@ -127,15 +128,17 @@ class Call:
 
     def __init__(self, launch: Launch, arguments: Sequence[Any], device: Any) -> None:
         self.launched, self.arguments = launch, arguments
-        self.operands: List[Operand] = []
+        self.placed: List[Tuple[Any, Operand]] = []  # each array once
         self.arrays: Dict[int, Operand] = {}  # by argument
-        maps = [argument for argument in arguments if isinstance(argument, TensorMap)]
+        maps = {index: each for index, each in enumerate(arguments) if isinstance(each, TensorMap)}
+        for index, each in maps.items():  # before plain arrays, which lie where their maps say
+            self._place(index, each.array, lambda: each.operand)
+            if self.arrays[index] is not each.operand and isinstance(each.array, np.ndarray):
+                bring_there(each.array, self.arrays[index])  # another map's, which may have been made long before
         for index, argument in enumerate(arguments):
             if self._is_array(argument):
-                mapped = next((each.operand for each in maps if each.array is argument), None)
-                self.arrays[index] = mapped or operand(argument, f"argument {index + 1}", device)
-                self.operands.append(self.arrays[index])
-        self.operands += [each.operand for each in maps]
+                self._place(index, argument, lambda: operand(argument, f"argument {index + 1}", device))
+        self.operands = [each for _, each in self.placed] + [each.operand for each in maps.values()]
         if self.operands:
             self.device = self.operands[0].device
         else:
@@ -145,15 +148,30 @@ class Call:
                 raise ValueError(f"the arguments lie on {self.device.id} and {each.device.id}; bring them to one device")
         self.kernel = launch.kernel.on(self.device)
 
+    def _place(self, index: int, array: Any, make: Callable[[], Operand]) -> None:
+        """The argument's array to where it lies already, or anew; refused where it shares memory with another, since a
+        copy of each would lose what the kernel wrote."""
+        for other, there in self.placed:
+            if other is array:
+                self.arrays[index] = there
+                return
+            if (isinstance(array, np.ndarray) and isinstance(other, np.ndarray)
+                    and (array.flags.writeable or other.flags.writeable) and np.shares_memory(array, other)):
+                raise ValueError(f"argument {index + 1} overlaps another array of the launch, and the virtual GPU would "
+                                 "have a copy of each: give one array for both, copy one of them, or set "
+                                 "flags.writeable = False on both if the kernel only reads them")
+        self.arrays[index] = make()
+        self.placed.append((array, self.arrays[index]))
+
     @staticmethod
     def _is_array(argument: Any) -> bool:
         return not isinstance(argument, (bool, int, float, bytes, np.generic, TensorMap))
 
     def _bytes(self, index: int, argument: Any) -> Tuple[bytes, int]:
+        if isinstance(argument, TensorMap):
+            return argument.bytes_at(self.arrays[index].address), STRUCT
         if index in self.arrays:
             return struct.pack("<Q", self.arrays[index].address), POINTER
-        if isinstance(argument, TensorMap):
-            return argument.bytes, STRUCT
         if isinstance(argument, bytes):
             return argument, ANY
         if isinstance(argument, np.generic):
@@ -174,9 +192,7 @@ class Call:
                             len(self.arguments)))
 
     def _numpy_operands(self) -> List[Tuple[np.ndarray, Operand]]:
-        pairs = [(self.arguments[index], each) for index, each in self.arrays.items()]
-        pairs += [(each.array, each.operand) for each in self.arguments if isinstance(each, TensorMap)]
-        return [(array, each) for array, each in pairs if isinstance(array, np.ndarray)]
+        return [(array, each) for array, each in self.placed if isinstance(array, np.ndarray)]
 
     def restore(self) -> None:
         """numpy's arrays as they were, for another run."""

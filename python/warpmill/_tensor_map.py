@@ -49,9 +49,20 @@ class TensorMap:
             strides=pointers[1], box=pointers[2], element_strides=pointers[3], interleave=interleave.encode(),
             swizzle=swizzle.encode(), l2_promotion=l2_promotion.encode(), fill=fill.encode())
         self._lists = lists
+        self.bytes = self._make(self._request)
+
+    def _make(self, request: Any) -> bytes:
         memory = (ctypes.c_ubyte * 128)()
-        check(lib.wm_tensor_map_make(self.operand.device.handle, ctypes.byref(self._request), memory))
-        self.bytes = bytes(memory)
+        check(lib.wm_tensor_map_make(self.operand.device.handle, ctypes.byref(request), memory))
+        return bytes(memory)
+
+    def bytes_at(self, address: int) -> bytes:
+        """The map of the same array where another map of a launch has it."""
+        if address == self.operand.address:
+            return self.bytes
+        request = _library.TensorMapRequest.from_buffer_copy(self._request)
+        request.address = address
+        return self._make(request)
 
     def __str__(self) -> str:
         text = ctypes.c_char_p()

@@ -36,6 +36,22 @@ class Kernels(unittest.TestCase):
         self.assertEqual(x[:, 0].tolist(), [7] * 8)
         self.assertEqual(int(x.sum()), 56)
 
+    def test_an_array_given_twice_is_one_memory_and_overlapping_ones_are_refused(self):
+        source = 'extern "C" __global__ void both(float* x, float* y) { if (threadIdx.x) y[3] = 2; else x[1] = 1; }'
+        kernel, x = wm.Kernel(source, "both"), np.zeros(4, np.float32)
+        kernel[1, 2](x, x)
+        self.assertEqual(x.tolist(), [0, 1, 0, 2])
+        for other in (x[:], x[::-1], x[3:]):
+            with self.assertRaisesRegex(ValueError, "argument 2 overlaps another array"):
+                kernel[1, 2](x, other)
+        with self.assertRaisesRegex(ValueError, "overlaps"):
+            wm.check(kernel[1, 2], x, x[1:])
+        pairs = np.zeros((4, 2), np.float32)
+        kernel[1, 2](pairs[:, 0], pairs[:, 1])  # one between the other's elements, but none in common
+        self.assertEqual(pairs.T.tolist(), [[0, 1, 0, 0], [0, 0, 0, 2]])
+        x.flags.writeable = False
+        kernel[1, 2](x, x[:])  # nothing comes back
+
     def test_the_compiler_is_asked_and_answers(self):
         kernel = wm.Kernel(SCALE, "scale<2>")
         self.assertIn(".entry", kernel.on("virtual").ptx)
@@ -78,6 +94,22 @@ extern "C" __global__ void fill(const __grid_constant__ Map map, float* x) { x[t
         x = np.zeros((8, 8), np.float32)
         wm.Kernel(source, "fill")[1, 64](wm.TensorMap(x, box=(8, 8)), x)
         self.assertTrue((x == 3).all())
+
+    def test_two_maps_of_an_array_are_the_same_memory(self):
+        source = (ROOT / "examples/first_light/tma_copy.cu").read_text()
+        x = np.zeros((64, 64), np.float32)
+        first = wm.TensorMap(x, box=(32, 32))
+        x[:] = np.arange(64)
+        wm.Kernel(source, "tma_copy")[(2, 2), 64](first, wm.TensorMap(x, box=(32, 32)))
+        np.testing.assert_array_equal(x, np.tile(np.arange(64, dtype=np.float32), (64, 1)))
+        fill = """
+struct alignas(64) Map { char bytes[128]; };
+extern "C" __global__ void fill(const __grid_constant__ Map a, const __grid_constant__ Map b, float* x) { x[5] = 3; }
+"""
+        wm.Kernel(fill, "fill")[1, 1](first, wm.TensorMap(x, box=(8, 8)), x)
+        self.assertEqual(x[0, 5], 3)
+        with self.assertRaisesRegex(ValueError, "overlaps"):
+            wm.Kernel(fill, "fill")[1, 1](first, first, x[0])
 
     def test_refusals_name_the_rule(self):
         for shape, box, options, words in (((64, 65), (8, 64), {}, "multiple of 16"),
@@ -127,8 +159,20 @@ extern "C" __global__ void shift(float* x) {
     def test_what_a_function_raises_comes_through(self):
         with self.assertRaisesRegex(KeyError, "mine"):
             wm.check(lambda: {}["mine"])
-        with self.assertRaisesRegex(ValueError, "launched nothing"):
-            wm.check(lambda: None, device="virtual:sm_90a:sms=3")
+
+    def test_what_runs_elsewhere_is_not_called_clean(self):
+        x, kernel = np.zeros(64, np.float32), wm.Kernel(self.RACE, "shift", defines={"BARRIER": ""})
+        device = "virtual:sm_90a:sms=3"
+        self.assertTrue(wm.check(wm.matmul, np.ones((16, 16), np.float32), np.ones((16, 16), np.float32)).clean)
+        for run in (lambda: None, lambda: kernel[1, 64](x, device=device)):
+            with self.assertRaisesRegex(ValueError, "launched nothing on virtual:sm_90a, the device that is checked"):
+                wm.check(run)
+        self.assertFalse(wm.check(lambda: kernel[1, 64](x, device=device), device=device).clean)
+
+    def test_a_device_does_one_check_at_a_time(self):
+        with self.assertRaisesRegex(NotImplementedError, "is being checked already"):
+            wm.check(lambda: self.judged(""))
+        self.assertTrue(self.judged("__syncthreads()").clean)
 
     def test_findings_print_like_the_command_lines(self):
         report = self.judged("")
