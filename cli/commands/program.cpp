@@ -103,6 +103,17 @@ std::string put_before(const std::string& first, const char* variable) {
   return before.empty() ? first : first + ":" + before;
 }
 
+// How the program ended: by itself, or by a signal.
+struct End {
+  int status = 0;
+  int signal = 0;  // 0: none
+  int exit_status() const { return signal != 0 ? 128 + signal : status; }
+  std::string in_words() const {
+    return signal != 0 ? fmt::format("signal {} ({}) ended it", signal, ::strsignal(signal))
+                       : fmt::format("it ended with {}", status);
+  }
+};
+
 pid_t start(const ProgramCommand& command, const cudart::Settings& settings) {
   const fs::path folder = runtime_folder();
   const std::string preload = (folder / "libcudart.so.13").string() + ":" + (folder / "libcuda.so.1").string();
@@ -124,6 +135,7 @@ pid_t start(const ProgramCommand& command, const cudart::Settings& settings) {
     all.push_back(nullptr);
     return all;
   };
+  ::signal(SIGCHLD, SIG_DFL);  // who started us may ignore it, and then nobody learns how the program ended
   pid_t process = -1;
   const int reason = ::posix_spawnp(&process, command.words[0].c_str(), nullptr, nullptr,
                                     pointers(command.words).data(), pointers(variables).data());
@@ -133,7 +145,7 @@ pid_t start(const ProgramCommand& command, const cudart::Settings& settings) {
 }
 
 // Waits with the progress in view. A signal goes to the program too, from the terminal or from here.
-int wait_for(pid_t process, const fs::path& report) {
+End wait_for(pid_t process, const fs::path& report) {
   using namespace std::chrono_literals;
   const cudart::LiveProgress* live = cudart::map_progress(report);
   Progress progress;
@@ -142,7 +154,10 @@ int wait_for(pid_t process, const fs::path& report) {
   bool passed_on = false;
   for (int status = 0;;) {
     const pid_t ended = ::waitpid(process, &status, WNOHANG);
-    if (ended == process) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (ended == process)
+      return WIFEXITED(status) ? End{.status = WEXITSTATUS(status)} : End{.signal = WTERMSIG(status)};
+    if (ended == -1 && errno != EINTR)
+      throw Error(ErrorCode::io, fmt::format("cannot wait for the program: {}", std::strerror(errno)));
     if (stopping_signal() == SIGTERM && !std::exchange(passed_on, true)) ::kill(process, SIGTERM);
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(20ms));
@@ -180,7 +195,7 @@ struct Counts {
 // A fault of a launch that was not judged.
 std::string fault_in_words(const std::string& fault) { return fmt::format("error[fault]: {}\n", fault); }
 
-std::string in_words(const ProgramCommand& command, const std::vector<KernelReport>& kernels, int status) {
+std::string in_words(const ProgramCommand& command, const std::vector<KernelReport>& kernels, const End& end) {
   std::string text;
   std::uint64_t launches = 0, judged = 0;
   for (const KernelReport& kernel : kernels) {
@@ -192,15 +207,23 @@ std::string in_words(const ProgramCommand& command, const std::vector<KernelRepo
     launches += kernel.launches;
     judged += kernel.judged;
   }
-  const std::string end = status > 128 ? fmt::format("signal {} ({}) ended it", status - 128, ::strsignal(status - 128))
-                                       : fmt::format("it ended with {}", status);
-  if (launches == 0) return text + fmt::format("{}: no kernel was launched; {}\n", command.words[0], end);
+  if (launches == 0) return text + fmt::format("{}: no kernel was launched; {}\n", command.words[0], end.in_words());
   return text + fmt::format("{}: {} in {} kernel{}; {} launch{}, {} judged; {}\n", command.words[0],
                             Counts(kernels).in_words(), kernels.size(), kernels.size() == 1 ? "" : "s",
-                            count_in_words(launches), launches == 1 ? "" : "es", count_in_words(judged), end);
+                            count_in_words(launches), launches == 1 ? "" : "es", count_in_words(judged),
+                            end.in_words());
 }
 
-void write_json(const ProgramCommand& command, const std::vector<KernelReport>& kernels, int status) {
+// Before the program starts, so that its report has somewhere to go.
+std::ofstream open_json(const ProgramCommand& command) {
+  if (command.json.empty()) return {};
+  std::ofstream file(command.json);
+  if (!file) throw Error(ErrorCode::io, fmt::format("cannot write {}", command.json.string()));
+  return file;
+}
+
+void write_json(std::ofstream& file, const ProgramCommand& command, const std::vector<KernelReport>& kernels,
+                const End& end) {
   nlohmann::json list = nlohmann::json::array();
   for (const KernelReport& kernel : kernels) {
     nlohmann::json findings = nlohmann::json::array();
@@ -214,10 +237,12 @@ void write_json(const ProgramCommand& command, const std::vector<KernelReport>& 
                     {"faults", kernel.faults},
                     {"findings", findings}});
   }
-  std::ofstream file(command.json);
-  file << nlohmann::json{{"program", command.words}, {"status", status}, {"kernels", list}}.dump(
-              2, ' ', true, nlohmann::json::error_handler_t::replace)
-       << "\n";
+  const nlohmann::json none;
+  const nlohmann::json report = {{"program", command.words},
+                                 {"status", end.signal == 0 ? nlohmann::json(end.status) : none},
+                                 {"signal", end.signal != 0 ? nlohmann::json(end.signal) : none},
+                                 {"kernels", list}};
+  file << report.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << "\n";
   if (!file.flush()) throw Error(ErrorCode::io, fmt::format("cannot write {}", command.json.string()));
 }
 
@@ -225,17 +250,18 @@ void write_json(const ProgramCommand& command, const std::vector<KernelReport>& 
 
 int run_program(const ProgramCommand& command) {
   const ReportFolder report;
-  const int status = wait_for(start(command, settings_of(command, report.path())), report.path());
+  std::ofstream json = open_json(command);
+  const End end = wait_for(start(command, settings_of(command, report.path())), report.path());
   const std::vector<KernelReport> kernels = cudart::read_reports(report.path());
-  if (!command.json.empty()) write_json(command, kernels, status);
   if (command.judge) {
-    say(in_words(command, kernels, status));
+    say(in_words(command, kernels, end));
   } else {
     for (const KernelReport& kernel : kernels)
       for (const std::string& fault : kernel.faults) complain(fault_in_words(fault));
   }
-  if (stopping_signal() != 0 && status > 128) return status;
-  return command.judge && Counts(kernels).errors > 0 ? wrong_result : status;
+  if (!command.json.empty()) write_json(json, command, kernels, end);
+  if (stopping_signal() != 0 && end.exit_status() > 128) return end.exit_status();
+  return command.judge && Counts(kernels).errors > 0 ? wrong_result : end.exit_status();
 }
 
 }  // namespace wm::cli

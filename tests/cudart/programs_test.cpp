@@ -74,6 +74,7 @@ TEST_F(Programs, TheJudgeReportsPerKernelAfterTheProgramsOwnOutput) {
   const auto report = nlohmann::json::parse(wm::cases::read_text(folder_ / "report.json"));
   EXPECT_EQ(report["kernels"][0]["findings"][0]["name"], "shared-race");
   EXPECT_EQ(report["status"], 0);
+  EXPECT_TRUE(report["signal"].is_null());
 }
 
 TEST_F(Programs, OnlyWhatIsAskedForIsJudged) {
@@ -85,11 +86,36 @@ TEST_F(Programs, OnlyWhatIsAskedForIsJudged) {
               HasSubstr("nothing: 0 errors, 0 warnings, 0 of advice; 1 launch, 0 judged"));
 }
 
+TEST_F(Programs, AReportThatCannotBeWrittenIsSaidBeforeTheStartAndLosesNoWords) {
+  const Ended nowhere = start("check --json " + (folder_ / "no/report.json").string() + " " + host + " race");
+  EXPECT_EQ(nowhere.status, 2);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_THAT(nowhere.err, HasSubstr("cannot write"));
+  const Ended full = start("check --json /dev/full " + host + " race");
+  EXPECT_EQ(full.status, 2);
+  EXPECT_THAT(full.out, HasSubstr("error[shared-race]"));
+  EXPECT_THAT(full.err, HasSubstr("cannot write /dev/full"));
+}
+
+TEST_F(Programs, AStatusAbove128IsNoSignal) {
+  const Ended ended = start("check -- sh -c 'exit 200'");
+  EXPECT_EQ(ended.status, 200);
+  EXPECT_THAT(ended.out, HasSubstr("it ended with 200"));
+}
+
+TEST_F(Programs, WhoeverIgnoresItsChildrenStillLearnsHowTheProgramEnded) {
+  EXPECT_EQ(start("run -- sh -c 'exit 5'", "timeout -s KILL 30 env --ignore-signal=CHLD").status, 5);
+}
+
 TEST_F(Programs, ACrashKeepsTheFindings) {
-  const Ended ended = start("check " + host + " crash");
+  const std::string file = (folder_ / "report.json").string();
+  const Ended ended = start("check --json " + file + " " + host + " crash");
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr("error[shared-race]"));
   EXPECT_THAT(ended.out, HasSubstr("signal 6"));
+  const auto report = nlohmann::json::parse(wm::cases::read_text(file));
+  EXPECT_TRUE(report["status"].is_null());
+  EXPECT_EQ(report["signal"], SIGABRT);
 }
 
 TEST_F(Programs, CtrlCEndsWithTheFindingsSoFar) {
