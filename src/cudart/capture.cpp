@@ -32,6 +32,7 @@ struct NodeType {
   cudaGraphNodeType operator()(const Copy&) const { return cudaGraphNodeTypeMemcpy; }
   cudaGraphNodeType operator()(const Fill&) const { return cudaGraphNodeTypeMemset; }
   cudaGraphNodeType operator()(const HostCall&) const { return cudaGraphNodeTypeHost; }
+  cudaGraphNodeType operator()(const StreamCallback&) const { return cudaGraphNodeTypeHost; }
   cudaGraphNodeType operator()(const RecordEvent&) const { return cudaGraphNodeTypeEventRecord; }
   cudaGraphNodeType operator()(const FreeMemory&) const { return cudaGraphNodeTypeMemFree; }
   cudaGraphNodeType operator()(const RunGraph&) const { return cudaGraphNodeTypeGraph; }

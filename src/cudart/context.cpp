@@ -18,7 +18,8 @@ constexpr int most_devices = 64;
 struct Contexts {
   std::mutex mutex;
   std::array<Context, most_devices> primary;
-  std::set<Context*> known;
+  std::vector<std::unique_ptr<Context>> created;  // for good: a destroyed one may be in some thread's stack
+  std::set<Context*> known;                       // but for destroyed ones
 };
 Contexts& contexts() {
   static auto* const all = [] {
@@ -45,8 +46,9 @@ Context& primary_context(int device) {
 
 Context* create_context(int device, unsigned flags) {
   require_device(device);
-  auto* const context = new Context{.device = device, .flags = flags};
+  auto created = std::make_unique<Context>(Context{.device = device, .flags = flags});
   const std::lock_guard lock(contexts().mutex);
+  Context* const context = contexts().created.emplace_back(std::move(created)).get();
   contexts().known.insert(context);
   return context;
 }
@@ -54,10 +56,9 @@ Context* create_context(int device, unsigned flags) {
 void destroy_context(CUcontext handle) {
   Context* const context = &known_context(handle);
   require(!context->primary, cudaErrorDeviceUninitialized);
-  if (!stack.empty() && stack.back() == context) stack.pop_back();
+  if (!stack.empty() && stack.back() == context) pop_context();
   const std::lock_guard lock(contexts().mutex);
   contexts().known.erase(context);
-  delete context;
 }
 
 Context& known_context(CUcontext handle) {
@@ -68,8 +69,13 @@ Context& known_context(CUcontext handle) {
 }
 
 Context* current_context() {
-  if (!stack.empty()) return stack.back();
-  return of_runtime ? &primary_context(current_device()) : nullptr;
+  if (stack.empty()) return of_runtime ? &primary_context(current_device()) : nullptr;
+  Context* const top = stack.back();
+  if (!top->primary) {
+    const std::lock_guard lock(contexts().mutex);
+    require(contexts().known.contains(top), cudaErrorContextIsDestroyed);
+  }
+  return top;
 }
 
 void set_current_context(Context* context) {
@@ -87,7 +93,7 @@ void push_context(Context& context) {
 }
 
 Context* pop_context() {
-  Context* const top = current_context();
+  Context* const top = stack.empty() ? current_context() : stack.back();  // which may be destroyed
   require(top != nullptr, cudaErrorDeviceUninitialized);
   if (stack.empty())
     of_runtime = false;

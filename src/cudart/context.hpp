@@ -17,7 +17,8 @@ Context* create_context(int device, unsigned flags);
 void destroy_context(CUcontext handle);
 Context& known_context(CUcontext handle);  // fails with CUDA_ERROR_INVALID_CONTEXT
 
-Context* current_context();          // null where there is none
+// Null where there is none; fails with CUDA_ERROR_CONTEXT_IS_DESTROYED.
+Context* current_context();
 void set_current_context(Context*);  // the top of the stack
 void push_context(Context& context);
 Context* pop_context();

@@ -22,8 +22,9 @@ WARPMILL_FACE CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 WARPMILL_FACE CUresult cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned) {
   return context_answer([&] {
     require(address != nullptr && pitch != nullptr && width > 0 && height > 0);
-    *pitch = (width + 511) / 512 * 512;
-    *address = allocate_device(*pitch * height);
+    const Pitched rows = pitched(width, height);
+    *address = allocate_device(rows.bytes);
+    *pitch = rows.pitch;
   });
 }
 WARPMILL_FACE CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
@@ -35,7 +36,7 @@ WARPMILL_FACE CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, uns
 WARPMILL_FACE CUresult cuMemFree(CUdeviceptr address) {
   return context_answer([&] {
     if (address == 0) return;
-    Streams::get().wait_for_device(current_device());
+    wait_for_users(address);
     free_device(address);
   });
 }
@@ -48,7 +49,7 @@ WARPMILL_FACE CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned fla
 WARPMILL_FACE CUresult cuMemAllocHost(void** pointer, size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
 WARPMILL_FACE CUresult cuMemFreeHost(void* pointer) {
   return context_answer([&] {
-    Streams::get().wait_for_device(current_device());
+    wait_for_users(address_of(pointer));
     free_host(pointer);
   });
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "cudart/context.hpp"
 #include "cudart/reporter.hpp"
@@ -62,8 +63,11 @@ int missing(const char* name) {
   static std::mutex mutex;
   static auto* const told = new std::set<std::string>;
   const std::lock_guard lock(mutex);
-  if (told->insert(name).second) tell(std::string(name) + " is not there on the virtual GPU: cudaErrorNotSupported");
-  last_error = cudaErrorNotSupported;
+  const bool of_runtime = std::string_view(name).find("cuda") != std::string_view::npos;  // cuda... or __cuda...
+  if (told->insert(name).second)
+    tell(std::string(name) +
+         " is not there on the virtual GPU: " + (of_runtime ? "cudaErrorNotSupported" : "CUDA_ERROR_NOT_SUPPORTED"));
+  if (of_runtime) last_error = cudaErrorNotSupported;
   return cudaErrorNotSupported;
 }
 

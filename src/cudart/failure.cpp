@@ -51,6 +51,8 @@ cudaError_t status_of_exception() noexcept {
   } catch (const std::exception& error) {
     tell(error.what());
     return cudaErrorUnknown;
+  } catch (...) {  // of a program's own function
+    return cudaErrorUnknown;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cudart/platform.hpp"
+#include "cudart/stream.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cudart {
@@ -86,6 +87,16 @@ void release(const MemoryRange& range) {
 
 }  // namespace
 
+Pitched pitched(std::size_t width, std::size_t height, std::size_t depth) {
+  constexpr std::size_t unit = 512;
+  Pitched rows;
+  const bool fits = !__builtin_add_overflow(width, unit - 1, &rows.pitch) &&
+                    !__builtin_mul_overflow(rows.pitch = rows.pitch / unit * unit, height, &rows.bytes) &&
+                    !__builtin_mul_overflow(rows.bytes, depth, &rows.bytes);
+  require(fits, cudaErrorMemoryAllocation);
+  return rows;
+}
+
 std::uint64_t allocate_device(std::size_t bytes, const void* pool) {
   Platform& platform = Platform::get();
   if (bytes > platform.chip().memory_bytes - std::min(used_bytes(current_device()), platform.chip().memory_bytes))
@@ -122,6 +133,12 @@ void unregister_host(void* pointer) {
   if (!range || range->kind != MemoryKind::registered || range->address != address)
     fail(cudaErrorHostMemoryNotRegistered);
   release(table().take(address, MemoryKind::registered, MemoryKind::registered));
+}
+
+void wait_for_users(std::uint64_t address) {
+  const auto range = range_of(address);
+  if (range && range->kind != MemoryKind::device) return Streams::get().wait_for_all_devices();
+  Streams::get().wait_for_device(range ? range->device : current_device());
 }
 
 void give_up_device(std::uint64_t address) { table().take(address, MemoryKind::device, MemoryKind::device); }

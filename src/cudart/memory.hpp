@@ -28,12 +28,20 @@ struct MemoryRange {
   }
 };
 
+// Bytes from row to row, and of all rows. Fails with cudaErrorMemoryAllocation where no number holds them.
+struct Pitched {
+  std::size_t pitch = 0, bytes = 0;
+};
+Pitched pitched(std::size_t width, std::size_t height, std::size_t depth = 1);
+
 std::uint64_t allocate_device(std::size_t bytes, const void* pool = nullptr);  // on the thread's device
 std::uint64_t allocate_managed(std::size_t bytes);
 void* allocate_host(std::size_t bytes, unsigned flags);
 void register_host(void* pointer, std::size_t bytes, unsigned flags);
 void unregister_host(void* pointer);
 
+// Before it is freed: for its device, and for all where it is memory of the host too.
+void wait_for_users(std::uint64_t address);
 // Fail with cudaErrorInvalidValue for what was not allocated so, or was freed.
 void free_device(std::uint64_t address);  // device and managed memory
 // In two steps: from the first on it is no longer the program's.

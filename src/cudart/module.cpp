@@ -62,7 +62,12 @@ void Module::read() {
   const std::lock_guard lock(mutex_);
   if (parts_) return;
   if (problem_.empty()) {
-    DeviceCode code = device_code(image_, Platform::get().chip().arch);
+    DeviceCode code;
+    try {
+      code = device_code(image_, Platform::get().chip().arch);
+    } catch (const Error& error) {  // it is compressed, and cannot be read
+      code.problem = error.what();
+    }
     problem_ = std::move(code.problem);
     if (!problem_.empty()) tell(problem_);
     if (problem_.empty()) parts_.emplace(std::move(code.ptx));
@@ -195,7 +200,6 @@ Module* load_module_file(const char* path) {
 }
 
 void unload_module(const void* handle) {
-  std::unique_ptr<Module> gone;
   const std::lock_guard lock(handles().mutex);
   const auto found = handles().loaded.find(handle);
   if (found == handles().loaded.end()) fail(cudaErrorInvalidResourceHandle);

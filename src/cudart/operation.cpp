@@ -41,6 +41,7 @@ struct Performer {
     });
   }
   void operator()(const HostCall& call) const { call.function(); }
+  void operator()(const StreamCallback& callback) const { callback.function(Platform::get().fault_status()); }
   void operator()(const RecordEvent& event) const { event.record->note_time(); }
   void operator()(const FreeMemory& memory) const { release_device(memory.address); }
   void operator()(const RunGraph& run) const {
@@ -53,7 +54,7 @@ struct Performer {
 
 void perform(const Operation& operation) {
   try {
-    if (Platform::get().faulted() && !std::holds_alternative<HostCall>(operation)) return;
+    if (Platform::get().faulted() && !std::holds_alternative<StreamCallback>(operation)) return;
     std::visit(Performer{}, operation);
   } catch (...) {
     const cudaError_t status = status_of_exception();

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include <driver_types.h>
+
 #include "vgpu/machine/kernel.hpp"
 
 namespace wm::cudart {
@@ -50,6 +52,9 @@ struct Fill {
 struct HostCall {
   std::function<void()> function;
 };
+struct StreamCallback {  // which learns of a fault, where a HostCall is not made after one
+  std::function<void(cudaError_t)> function;
+};
 struct RecordEvent {
   std::shared_ptr<EventRecord> record;
 };
@@ -60,7 +65,8 @@ struct RunGraph {
   std::shared_ptr<const Graph> graph;
 };
 
-using Operation = std::variant<Nothing, KernelLaunch, Copy, Fill, HostCall, RecordEvent, FreeMemory, RunGraph>;
+using Operation =
+    std::variant<Nothing, KernelLaunch, Copy, Fill, HostCall, StreamCallback, RecordEvent, FreeMemory, RunGraph>;
 
 // Does it, in the calling thread. A kernel that fails is told to the platform.
 void perform(const Operation& operation);

@@ -34,7 +34,8 @@ class Platform {
     if (const cudaError_t status = reported_.load(std::memory_order_relaxed)) fail(status);
   }
   cudaError_t reported() const { return reported_; }
-  bool faulted() const { return faulted_.load(std::memory_order_relaxed) != cudaSuccess; }
+  cudaError_t fault_status() const { return faulted_.load(std::memory_order_relaxed); }
+  bool faulted() const { return fault_status() != cudaSuccess; }
   void reset();  // cudaDeviceReset
 
   void print(std::string text);  // what kernels print; shown when the program waits

@@ -149,11 +149,6 @@ bool PtxParts::has_kernel(std::string_view name) const {
   return std::any_of(begin, end, [&](const auto& entry) { return parts_[entry.second].kind == Kind::kernel; });
 }
 
-bool PtxParts::has_variable(std::string_view name) const {
-  const auto [begin, end] = index_.equal_range(name);
-  return std::any_of(begin, end, [&](const auto& entry) { return parts_[entry.second].kind == Kind::global; });
-}
-
 // ".visible .global .align 4 .b8 x[64] = {...};" as ".extern .global .align 4 .b8 x[64] ;"
 std::string PtxParts::declared(const Part& variable) const {
   std::string head = text_.substr(variable.begin, variable.body - variable.begin);

@@ -23,7 +23,6 @@ class PtxParts {
   bool valid() const { return valid_; }
   std::vector<std::string_view> kernels() const;
   bool has_kernel(std::string_view name) const;
-  bool has_variable(std::string_view name) const;
 
   // Modules of their own, every line where it is in the whole text. A kernel comes with the functions that it calls,
   // and the variables that they use declared as others'.

@@ -12,8 +12,6 @@ using namespace wm::cudart;
 
 namespace {
 
-constexpr std::size_t pitch_unit = 512;
-
 template <class T>
 void* pointer_to(T address) {
   return reinterpret_cast<void*>(address);
@@ -36,15 +34,16 @@ WARPMILL_FACE cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 WARPMILL_FACE cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
   return answer([&] {
     require(pointer != nullptr && pitch != nullptr);
-    *pitch = (width + pitch_unit - 1) / pitch_unit * pitch_unit;
-    *pointer = allocate(*pitch * height);
+    const Pitched rows = pitched(width, height);
+    *pointer = allocate(rows.bytes);
+    *pitch = rows.pitch;
   });
 }
 WARPMILL_FACE cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
   return answer([&] {
     require(pointer != nullptr);
-    const std::size_t pitch = (extent.width + pitch_unit - 1) / pitch_unit * pitch_unit;
-    *pointer = {allocate(pitch * extent.height * extent.depth), pitch, extent.width, extent.height};
+    const Pitched rows = pitched(extent.width, extent.height, extent.depth);
+    *pointer = {allocate(rows.bytes), rows.pitch, extent.width, extent.height};
   });
 }
 WARPMILL_FACE cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
@@ -65,14 +64,14 @@ WARPMILL_FACE cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return 
 WARPMILL_FACE cudaError_t cudaFree(void* pointer) {
   return answer([&] {
     if (pointer == nullptr) return;
-    Streams::get().wait_for_device(current_device());
+    wait_for_users(address_of(pointer));
     free_device(address_of(pointer));
   });
 }
 WARPMILL_FACE cudaError_t cudaFreeHost(void* pointer) {
   return answer([&] {
     if (pointer == nullptr) return;
-    Streams::get().wait_for_device(current_device());
+    wait_for_users(address_of(pointer));
     free_host(pointer);
   });
 }

@@ -83,7 +83,8 @@ WARPMILL_FACE cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamC
                                                 unsigned flags) {
   return answer([&] {
     require(function != nullptr && flags == 0);
-    Streams::get().submit(*stream_of(stream), HostCall{[=] { function(stream, cudaSuccess, data); }});
+    Streams::get().submit(*stream_of(stream),
+                          StreamCallback{[=](cudaError_t status) { function(stream, status, data); }});
   });
 }
 

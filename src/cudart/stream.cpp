@@ -160,15 +160,24 @@ void Streams::wait(Stream& stream) {
   Platform::get().report_fault();
 }
 
-void Streams::wait_for_device(int device) {
+template <class Wanted>
+void Streams::wait_for_all(const Wanted& wanted) {
   {
     std::unique_lock lock(mutex_);
     std::vector<Point> points;
     for (const auto& stream : streams_)
-      if (stream->device == device) points.push_back({stream, stream->given_});
+      if (wanted(*stream)) points.push_back({stream, stream->given_});
     for (const Point& point : points) wait_until_reached(lock, point);
   }
   Platform::get().report_fault();
+}
+
+void Streams::wait_for_device(int device) {
+  wait_for_all([&](const Stream& stream) { return stream.device == device; });
+}
+
+void Streams::wait_for_all_devices() {
+  wait_for_all([](const Stream&) { return true; });
 }
 
 bool Streams::idle(Stream& stream) {

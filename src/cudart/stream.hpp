@@ -95,6 +95,7 @@ class Streams {
   void submit_and_wait(Stream& stream, Operation operation);
   void wait(Stream& stream);
   void wait_for_device(int device);
+  void wait_for_all_devices();
   bool idle(Stream& stream);
   // For so long at most; whether all work of all devices was done.
   bool drain(std::chrono::milliseconds longest);
@@ -114,6 +115,8 @@ class Streams {
   // The item's number in the stream.
   std::uint64_t push(std::unique_lock<std::mutex>& lock, Stream& stream, Operation operation,
                      std::vector<Point> after = {});
+  template <class Wanted>
+  void wait_for_all(const Wanted& wanted);
   void wait_until_reached(std::unique_lock<std::mutex>& lock, const Point& point);
 
   std::mutex mutex_;                  // of all streams

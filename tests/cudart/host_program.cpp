@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,6 +119,14 @@ void register_all() {
 
 void show(const char* what, cudaError_t status) { std::printf("%s: %s\n", what, cudaGetErrorName(status)); }
 
+// What lets a waiting kernel go on, a moment after the program has begun to wait.
+std::thread release_later(volatile int* flag) {
+  return std::thread([flag] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    *flag = 1;
+  });
+}
+
 cudaError_t launch_add(int* data, int count, cudaStream_t stream = nullptr) {
   void* arguments[] = {&data, &count};
   return cudaLaunchKernel(&add_one, dim3((count + 63) / 64), dim3(64), arguments, 0, stream);
@@ -147,6 +156,10 @@ int fault() {
   show("malloc", cudaMalloc(reinterpret_cast<void**>(&data), 400));
   show("launch", launch_add(data, 200));
   show("after the launch", cudaGetLastError());
+  cudaLaunchHostFunc(
+      nullptr, [](void*) { std::puts("a host function after the fault"); }, nullptr);
+  const auto callback = [](cudaStream_t, cudaError_t status, void*) { show("callback", status); };
+  cudaStreamAddCallback(nullptr, callback, nullptr, 0);
   show("wait", cudaDeviceSynchronize());
   show("malloc", cudaMalloc(reinterpret_cast<void**>(&data), 400));
   return 0;
@@ -163,10 +176,68 @@ int misuse() {
   show("beyond the end", cudaMemset(data, 0, 401));
   show("a stack pointer as device memory", cudaMemcpy(&data, data, 4, cudaMemcpyHostToDevice));
   show("too much", cudaMalloc(reinterpret_cast<void**>(&data), std::size_t{1} << 50));
+  std::size_t pitch = 0;
+  cudaPitchedPtr rows{};
+  void* pitched = nullptr;
+  show("rows beyond all numbers", cudaMallocPitch(&pitched, &pitch, 1024, std::size_t{1} << 54));
+  show("slices beyond all numbers", cudaMalloc3D(&rows, {1024, std::size_t{1} << 30, std::size_t{1} << 24}));
   show("no such device", cudaSetDevice(7));
   show("last", cudaGetLastError());
   show("then", cudaGetLastError());
   show("not there", cudaDestroyTextureObject(0));
+  cudaGetLastError();
+  std::printf("nor there: %d\n", cuTexObjectDestroy(0));
+  show("which is not the runtime's", cudaGetLastError());
+  return 0;
+}
+
+// A context that is destroyed deep in the stack.
+int destroyed_context() {
+  CUcontext deep{}, top{}, popped{};
+  CUdevice device = 0;
+  cuInit(0);
+  cuCtxCreate(&deep, nullptr, 0, 0);
+  cuCtxCreate(&top, nullptr, 0, 0);
+  std::printf("destroy: %d\n", cuCtxDestroy(deep));
+  std::printf("top: %d\n", cuCtxGetDevice(&device));
+  cuCtxPopCurrent(&popped);
+  std::printf("destroyed: %d\n", cuCtxGetDevice(&device));
+  std::printf("pop: %d\n", cuCtxPopCurrent(&popped));
+  std::printf("%s\n", popped == deep ? "the same" : "another");
+  return 0;
+}
+
+int throwing() {
+  cudaLaunchHostFunc(
+      nullptr, [](void*) { throw 1; }, nullptr);
+  show("thrown", cudaDeviceSynchronize());
+  return 0;
+}
+
+// PTX that says it is compressed, and is not.
+int unreadable() {
+  show("launch", cudaLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 0, nullptr));
+  show("launch", cudaLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 0, nullptr));
+  return 0;
+}
+
+// Memory of the host that another device's kernel uses when it is freed.
+int free_shared() {
+  volatile int *flag = nullptr, *data = nullptr;
+  cudaHostAlloc(const_cast<void**>(reinterpret_cast<volatile void**>(&flag)), 4, 0);
+  cudaMallocManaged(const_cast<void**>(reinterpret_cast<volatile void**>(&data)), 4, cudaMemAttachGlobal);
+  cudaSetDevice(1);
+  cudaStream_t stream{};
+  cudaStreamCreate(&stream);
+  void* arguments[] = {&flag};
+  cudaLaunchKernel(&await, dim3(1), dim3(1), arguments, 0, stream);
+  launch_add(const_cast<int*>(data), 1, stream);
+  cudaSetDevice(0);
+  std::thread releaser = release_later(flag);
+  show("free", cudaFree(const_cast<int*>(data)));
+  show("used", cudaStreamQuery(stream));
+  releaser.join();
+  show("wait", cudaStreamSynchronize(stream));
   return 0;
 }
 
@@ -189,14 +260,6 @@ int overlap() {
   *flag = 1;
   show("stream", cudaStreamSynchronize(first));
   return 0;
-}
-
-// What lets a waiting kernel go on, a moment after the program has begun to wait.
-std::thread release_later(volatile int* flag) {
-  return std::thread([flag] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    *flag = 1;
-  });
 }
 
 // Work of a stream that is destroyed, and of one that waits for another and does nothing else.
@@ -315,7 +378,16 @@ int large(long megabytes) {
 int main(int count, char** arguments) {
   const std::string_view what = count > 1 ? arguments[1] : "";
   if (what == "none") return 0;
+  if (what == "unreadable") {
+    binary.flags |= 0x2000;
+    binary.compressed = 16;
+    binary.plain = 100;
+  }
   register_all();
+  if (what == "unreadable") return unreadable();
+  if (what == "context") return destroyed_context();
+  if (what == "throw") return throwing();
+  if (what == "free") return free_shared();
   if (what == "add") return add();
   if (what == "fault") return fault();
   if (what == "misuse") return misuse();

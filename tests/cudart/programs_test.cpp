@@ -1,4 +1,5 @@
 // `warpmill run PROGRAM` and `warpmill check PROGRAM`, as a user starts them.
+#include <algorithm>
 #include <csignal>
 
 #include "cli/program.hpp"
@@ -26,7 +27,8 @@ TEST_F(Programs, AProgramRunsAndEndsWithItsOwnStatus) {
 TEST_F(Programs, AFaultAppearsWhereItIsWaitedForAndStays) {
   const Ended ended = start("run " + host + " fault");
   EXPECT_EQ(ended.out,
-            "malloc: cudaSuccess\nlaunch: cudaSuccess\nafter the launch: cudaSuccess\nwait: cudaErrorIllegalAddress\n"
+            "malloc: cudaSuccess\nlaunch: cudaSuccess\nafter the launch: cudaSuccess\n"
+            "callback: cudaErrorIllegalAddress\nwait: cudaErrorIllegalAddress\n"
             "malloc: cudaErrorIllegalAddress\n");
   EXPECT_THAT(ended.err, HasSubstr("past the end of an allocation of 400 bytes"));
   EXPECT_EQ(ended.status, 0);
@@ -39,9 +41,32 @@ TEST_F(Programs, MisuseGetsTheCodesOfACard) {
             "too many threads: cudaErrorInvalidValue\ntoo much shared memory: cudaErrorInvalidValue\n"
             "no kernel: cudaErrorInvalidResourceHandle\nbeyond the end: cudaErrorInvalidValue\n"
             "a stack pointer as device memory: cudaErrorInvalidValue\ntoo much: cudaErrorMemoryAllocation\n"
+            "rows beyond all numbers: cudaErrorMemoryAllocation\nslices beyond all numbers: cudaErrorMemoryAllocation\n"
             "no such device: cudaErrorInvalidDevice\nlast: cudaErrorInvalidDevice\nthen: cudaSuccess\n"
-            "not there: cudaErrorNotSupported\n");
-  EXPECT_EQ(ended.err, "warpmill: cudaDestroyTextureObject is not there on the virtual GPU: cudaErrorNotSupported\n");
+            "not there: cudaErrorNotSupported\nnor there: 801\nwhich is not the runtime's: cudaSuccess\n");
+  EXPECT_EQ(ended.err,
+            "warpmill: cudaDestroyTextureObject is not there on the virtual GPU: cudaErrorNotSupported\n"
+            "warpmill: cuTexObjectDestroy is not there on the virtual GPU: CUDA_ERROR_NOT_SUPPORTED\n");
+}
+
+TEST_F(Programs, ADestroyedContextIsRefusedWhereItIsStillInTheStack) {
+  EXPECT_EQ(start("run " + host + " context").out, "destroy: 0\ntop: 0\ndestroyed: 709\npop: 0\nthe same\n");
+}
+
+TEST_F(Programs, WhatAHostFunctionThrowsIsAFault) {
+  EXPECT_EQ(start("run " + host + " throw").out, "thrown: cudaErrorUnknown\n");
+}
+
+TEST_F(Programs, CompressedPtxThatCannotBeReadIsToldOnce) {
+  const Ended ended = start("run " + host + " unreadable");
+  EXPECT_EQ(ended.out, "launch: cudaErrorNoKernelImageForDevice\nlaunch: cudaErrorNoKernelImageForDevice\n");
+  EXPECT_THAT(ended.err, StartsWith("warpmill: the program's PTX is compressed"));
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1);
+}
+
+TEST_F(Programs, MemoryThatAllDevicesSeeIsFreedWhenAllAreDone) {
+  EXPECT_EQ(start("run --devices 2 " + host + " free").out,
+            "free: cudaSuccess\nused: cudaSuccess\nwait: cudaSuccess\n");
 }
 
 TEST_F(Programs, StreamsRunBesideTheHostAndEachOther) {
