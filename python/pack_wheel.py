@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Packs the wheel: the Python sources, the shared library, the quick way for torch and the program, as they were built.
+"""Packs the wheel: the Python sources, the shared library, the quick way for torch, the program and what it hands to CUDA
+programs, as they were built.
 
     python/pack_wheel.py BUILD_FOLDER WHEEL_FOLDER
 
@@ -18,11 +19,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "warpmill"
-# What is built, and its name in the package.
+# What is built (a pattern: the libraries' folder has the system's name), and its name in the package.
 BUILT = {
     "src/libwarpmill.so": "libwarpmill.so.0.1",
     "python/_fast.abi3.so": "_fast.abi3.so",
     "bin/warpmill": "warpmill-program",
+    "lib*/**/warpmill/libcudart.so.13": "warpmill-runtime/libcudart.so.13",
+    "lib*/**/warpmill/libcuda.so.1": "warpmill-runtime/libcuda.so.1",
 }
 
 
@@ -67,10 +70,11 @@ def platform(binaries: "list[bytes]") -> str:
 
 
 def pack(build: Path, folder: Path) -> str:
-    missing = [name for name in BUILT if not (build / name).exists()]
+    built = {source: sorted(build.glob(source)) for source in BUILT}
+    missing = [source for source, found in built.items() if not found]
     if missing:
         sys.exit(f"pack_wheel: {build} has no {', '.join(missing)}; `make wheel` builds them")
-    files = {f"warpmill/{name}": stripped(build / source) for source, name in BUILT.items()}
+    files = {f"warpmill/{name}": stripped(built[source][0]) for source, name in BUILT.items()}
     tag = f"cp39-abi3-{platform(list(files.values()))}"
     for source in sorted(PACKAGE.iterdir()):
         if source.suffix in (".py", ".pyi") or source.name == "py.typed":

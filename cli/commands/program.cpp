@@ -59,10 +59,11 @@ class ReportFolder {
   fs::path path_;
 };
 
-// Where our libcudart.so.13 and libcuda.so.1 lie, from the program's own place.
+// Where our libcudart.so.13 and libcuda.so.1 lie, from the program's own place: beside it in the Python package.
 fs::path runtime_folder() {
-  const fs::path folder =
-      (fs::read_symlink("/proc/self/exe").parent_path() / WARPMILL_RUNTIME_FOLDER).lexically_normal();
+  const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path packed = own / "warpmill-runtime";
+  const fs::path folder = fs::exists(packed) ? packed : (own / WARPMILL_RUNTIME_FOLDER).lexically_normal();
   for (const char* library : {"libcudart.so.13", "libcuda.so.1"})
     if (!fs::exists(folder / library))
       throw Error(ErrorCode::not_found,

@@ -29,7 +29,7 @@ class Package(unittest.TestCase):
         self.assertNotIn("torch", sys.modules)
 
     def test_nothing_in_it_names_the_folder_it_was_built_in(self):
-        files = [file for file in Path(wm.__file__).parent.iterdir() if file.is_file()]
+        files = [file for file in Path(wm.__file__).parent.rglob("*") if file.is_file() and file.suffix != ".pyc"]
         self.assertGreater(len(files), 10)
         for file in files:
             self.assertNotIn(str(ROOT).encode(), file.read_bytes(), file.name)
@@ -39,6 +39,13 @@ class Package(unittest.TestCase):
             program = subprocess.run(command + ["gemm", "64x64x64", "--device", "virtual"], capture_output=True, text=True)
             self.assertEqual(program.returncode, 0, program.stderr)
             self.assertIn("64", program.stdout)
+
+    def test_the_program_runs_and_judges_cuda_programs(self):
+        for command, status, words in (("run", 0, "it ran"), ("check", 1, "global-race")):
+            program = subprocess.run([sys.executable, "-m", "warpmill", command, sys.executable,
+                                      str(ROOT / "tests/python/cuda_program.py")], capture_output=True, text=True)
+            self.assertEqual(program.returncode, status, program.stderr)
+            self.assertIn(words, program.stdout + program.stderr)
 
     def test_a_library_of_another_version_is_refused_in_words(self):
         path = os.path.join(os.path.dirname(_library.__file__), "libwarpmill.so.0.1")
