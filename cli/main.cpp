@@ -288,7 +288,9 @@ int start(int count, char** arguments) {
   cache_app
       ->add_option("--ahead", ahead,
                    "compile the kernels that most calls need into this folder, for WARPMILL_KERNELS_DIR")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->excludes("--clear")
+      ->excludes("--json");
   cache_app->add_flag("--json", json, "print as JSON");
   cache_app->callback([&] { status = ahead.empty() ? cache(clear, json) : compile_ahead(ahead); });
 

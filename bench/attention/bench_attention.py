@@ -291,6 +291,8 @@ def measure(ours, entry, plans, rounds):
     problem = entry.make(sets)
     try:
         peer_error = problem.error(problem.peer(0))
+    except torch.cuda.OutOfMemoryError:
+        raise
     except RuntimeError as refusal:
         print(f"  {entry.name}: cuDNN refuses: {refusal}", file=sys.stderr)
         return []
@@ -375,6 +377,8 @@ def main():
             print(f"{row['shape']:34} {row['plan']:16} {row['us']:9.1f} us {row['tflops']:5.0f} TFLOP/s"
                   f"  cuDNN {row['peer_tflops']:5.0f}  ratio {row['ratio']:6.3f}  FA3 derived {derived}"
                   f"  rms {row['rms']:.2e} ({row['peer_rms']:.2e})", flush=True)
+    if not every:
+        sys.exit("warpmill: nothing was measured")
     print(summary(every))
     for entry in entries if options.times else []:
         for plan in plans:

@@ -98,6 +98,8 @@ std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shap
   for (const std::string& text : options.without) without.push_back(plan::plan_from_text(text, kind));
   for (const std::string& text : options.by_hand) {
     by_hand.push_back(plan::plan_from_text(text, kind));
+    if (const char* const problem = by_hand.back().problem())
+      throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is not tuned: {}", text, problem));
     if (by_hand.back().instruction != rates.instruction)
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("'{}' is not tuned: the library takes {} plans on this chip", text,

@@ -120,6 +120,10 @@ int cache(bool clear, bool as_json_text) {
 }
 
 int compile_ahead(const std::string& folder) {
+  if (const auto compiler = jit::compiler_info(); !compiler.found) {
+    say(fmt::format("no kernels are compiled ahead: {}\n", compiler.problem));
+    return success;
+  }
   const std::size_t compiled = ops::compile_common_kernels(folder);
   say(fmt::format("{} kernels in {}, {} of them compiled now\n", ops::common_kernels().size(), folder, compiled));
   return success;

@@ -2,13 +2,21 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "warpmill/jit.hpp"
 
 namespace wm::jit {
 
+struct Ahead {
+  std::filesystem::path file;
+  bool compiled = false;  // now; else it was there
+};
 // Puts the program into the folder, in the cache's format, unless it is there. Only for programs that read no files of
-// the machine. Says whether it compiled.
-bool compile_ahead(const Source& source, const Options& options, const std::filesystem::path& folder);
+// the machine, and while the environment has no flags for the compiler.
+Ahead compile_ahead(const Source& source, const Options& options, const std::filesystem::path& folder);
+
+// Removes what was compiled ahead into the folder before and is not among these.
+void keep_only(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files);
 
 }  // namespace wm::jit

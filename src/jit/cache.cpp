@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include "common/environment.hpp"
@@ -40,11 +41,11 @@ fs::path folder_by_environment() {
   return user_folder("XDG_CACHE_HOME", ".cache");
 }
 
-// mkdir -p, everything private.
-void make_folders(const fs::path& folder) {
-  if (::mkdir(folder.c_str(), 0700) == 0 || errno != ENOENT || !folder.has_parent_path()) return;
-  make_folders(folder.parent_path());
-  ::mkdir(folder.c_str(), 0700);
+// mkdir -p.
+void make_folders(const fs::path& folder, mode_t mode) {
+  if (::mkdir(folder.c_str(), mode) == 0 || errno != ENOENT || !folder.has_parent_path()) return;
+  make_folders(folder.parent_path(), mode);
+  ::mkdir(folder.c_str(), mode);
 }
 
 std::string entry_name(const Digest& key) { return hexadecimal(key) + std::string(entry_suffix); }
@@ -106,7 +107,7 @@ Cache Cache::open() {
   if (cache.folder_.empty()) {
     cache.problem_ = "there is no home folder; set WARPMILL_CACHE_DIR";
   } else if (cache.problem_.empty()) {
-    make_folders(cache.folder_);
+    make_folders(cache.folder_, 0700);
     cache.use_folder();
   }
   if (!cache.problem_.empty()) warn_once(cache.folder_, cache.problem_);
@@ -116,21 +117,26 @@ Cache Cache::open() {
 Cache Cache::at(const fs::path& folder) {
   Cache cache;
   cache.folder_ = folder;
-  make_folders(folder);
+  cache.private_ = false;
+  make_folders(folder, 0755);
   cache.use_folder();
   return cache;
 }
 
 Cache Cache::shipped() {
   Cache cache;
-  Dl_info image{};
-  struct stat status;
-  // The program's own image is named as it was called, which may be relative to a folder that was left.
-  if (::dladdr(reinterpret_cast<const void*>(&folder_by_environment), &image) == 0) return cache;
+  cache.marks_use_ = false;
+  // The image that this code is in; the program's own has no name.
+  Dl_info info{};
+  link_map* image = nullptr;
+  if (::dladdr1(reinterpret_cast<const void*>(&folder_by_environment), &info, reinterpret_cast<void**>(&image),
+                RTLD_DL_LINKMAP) == 0)
+    return cache;
+  const fs::path named = *image->l_name ? image->l_name : "/proc/self/exe";
   std::error_code failed;
-  const bool program = !std::strchr(image.dli_fname, '/') || !fs::path(image.dli_fname).is_absolute();
-  const fs::path file = fs::canonical(program ? "/proc/self/exe" : image.dli_fname, failed);
-  if (failed || ::stat(file.c_str(), &status) != 0) return cache;
+  const fs::path file = fs::canonical(named, failed);
+  struct stat status;
+  if (!named.is_absolute() || failed || ::stat(file.c_str(), &status) != 0) return cache;
   const std::string own = environment("WARPMILL_KERNELS_DIR");
   cache.folder_ = own.empty() ? file.parent_path().parent_path() / "share/warpmill/kernels" : fs::path(own);
   cache.owners_ = {0, status.st_uid};
@@ -145,8 +151,8 @@ void Cache::use_folder() {
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0)
     problem_ = fmt::format("it cannot be made or opened: {}", std::strerror(errno));
   else if (!trusts(status))
-    problem_ = status.st_mode & (S_IWGRP | S_IWOTH) ? "other users may write to it; chmod go-w makes it safe"
-                                                    : "it belongs to another user";
+    problem_ = status.st_uid != geteuid() ? "it belongs to another user"
+                                          : "other users may write to it; chmod go-w makes it safe";
   if (!problem_.empty() && descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
@@ -176,19 +182,19 @@ std::optional<Output> Cache::load(const Digest& key) const {
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
   if (!read_all(file, bytes)) return std::nullopt;
   std::optional<Output> output = decode(key, bytes);
-  if (output) ::futimens(file, nullptr);  // used now
+  if (output && marks_use_) ::futimens(file, nullptr);  // used now
   return output;
 }
 
-void Cache::store(const Digest& key, const Output& output) const {
-  if (descriptor_ < 0) return;
+bool Cache::store(const Digest& key, const Output& output) const {
+  if (descriptor_ < 0) return false;
   static std::atomic<unsigned> counter = 0;
   const std::string unfinished = fmt::format("{}.{}.{}{}", hexadecimal(key), ::getpid(), counter++, unfinished_suffix);
   const std::vector<std::byte> bytes = encode(key, output);
   int reason = 0;
   {
-    const Descriptor file(
-        ::openat(descriptor_, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const Descriptor file(::openat(descriptor_, unfinished.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, private_ ? 0600 : 0644));
     reason = file < 0 ? errno : write_all(file, bytes, SignalsHeldOff());
   }
   if (reason == 0 && ::renameat(descriptor_, unfinished.c_str(), descriptor_, entry_name(key).c_str()) != 0)
@@ -196,9 +202,19 @@ void Cache::store(const Digest& key, const Output& output) const {
   if (reason != 0) {
     ::unlinkat(descriptor_, unfinished.c_str(), 0);
     warn_once(folder_, fmt::format("writing an entry failed: {}", std::strerror(reason)));
-    return;
+    return false;
   }
   trim();
+  return true;
+}
+
+fs::path Cache::file_of(const Digest& key) const { return folder_ / entry_name(key); }
+
+void Cache::keep_only(const std::vector<fs::path>& files) const {
+  if (descriptor_ < 0) return;
+  for (const File& file : files_in(descriptor_))
+    if (file.kind == FileKind::entry && std::find(files.begin(), files.end(), folder_ / file.name) == files.end())
+      ::unlinkat(descriptor_, file.name.c_str(), 0);
 }
 
 void Cache::trim() const {

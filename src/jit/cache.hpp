@@ -22,7 +22,7 @@ class Cache {
   // A folder that belongs to another user, or that others may write to, is not used: what lies in it becomes code that
   // runs. WARPMILL_CACHE_MAX_BYTES bounds it (1 GiB); 0 turns it off.
   static Cache open();
-  // That of kernels compiled ahead, to be filled; made if it is not there.
+  // A folder of kernels compiled ahead, to be filled; made if it is not there. Everybody may read it.
   static Cache at(const std::filesystem::path& folder);
   // Kernels that came with the library: share/warpmill/kernels beside the folder of the program or library that this
   // code is in, or the folder of WARPMILL_KERNELS_DIR. Only read, and only what we, root or the library's owner wrote.
@@ -37,7 +37,11 @@ class Cache {
   std::optional<Output> load(const Digest& key) const;  // nothing where the entry is missing or damaged
   // Written beside and renamed, so that no reader ever sees half an entry and writers may race; then the entries used
   // longest ago are removed while there are too many bytes.
-  void store(const Digest& key, const Output& output) const;
+  // Says whether it did; where not, a warning was told.
+  bool store(const Digest& key, const Output& output) const;
+  std::filesystem::path file_of(const Digest& key) const;
+  void keep_only(const std::vector<std::filesystem::path>& files) const;  // of the entries
+  bool turned_off() const { return max_bytes_ == 0; }
 
   CacheInfo info() const;
   std::size_t clear() const;
@@ -54,6 +58,8 @@ class Cache {
   std::uint64_t max_bytes_ = default_max_bytes;
   int descriptor_ = -1;           // of the folder; -1 where it is not in use
   std::vector<unsigned> owners_;  // users whose files count
+  bool private_ = true;           // nobody else may read it
+  bool marks_use_ = true;         // an entry that is loaded is the one used last
 };
 
 }  // namespace wm::jit

@@ -64,6 +64,12 @@ std::optional<Digest> shipped_key(const Source& source, const Options& options, 
   return key_of(source, options, defines_of(options), headers, std::to_string(compiler.major));
 }
 
+// NVRTC takes further flags from the environment; they may name headers of their own.
+bool flags_from_environment() {
+  const char* const flags = std::getenv("NVRTC_APPEND_FLAGS");
+  return flags && *flags;
+}
+
 Headers headers_of(const Source& source, const Options& options, const Nvrtc& compiler) {
   return find_headers(source.text, embedded_headers(), options.include_folders, compiler.include_folders);
 }
@@ -76,9 +82,7 @@ struct Result {
 std::shared_ptr<const Result> build_or_load(const Source& source, const Options& options, const Nvrtc& compiler) {
   static SingleFlight<Digest, std::shared_ptr<const Result>> flights;
   const Headers headers = headers_of(source, options, compiler);
-  // NVRTC takes further flags from the environment; they may name headers of their own.
-  const char* more_flags = std::getenv("NVRTC_APPEND_FLAGS");
-  const bool known = headers.complete && !(more_flags && *more_flags);
+  const bool known = headers.complete && !flags_from_environment();
   const Request request{source, options, known ? headers.embedded : embedded_headers(), flags_of(options, compiler)};
   if (!known) return std::make_shared<const Result>(Result{build(compiler, request), false});
 
@@ -89,7 +93,7 @@ std::shared_ptr<const Result> build_or_load(const Source& source, const Options&
   return flights.run(key, [&] {
     const Cache cache = Cache::open();
     if (auto output = cache.load(key)) return std::make_shared<const Result>(Result{std::move(*output), true});
-    if (const auto shipped = shipped_key(source, options, headers, compiler))
+    if (const auto shipped = shipped_key(source, options, headers, compiler); shipped && !cache.turned_off())
       if (auto output = Cache::shipped().load(*shipped))
         return std::make_shared<const Result>(Result{std::move(*output), true});
     Output output = build(compiler, request);
@@ -120,20 +124,30 @@ Program compile(const Source& source, const Options& options) {
   return program;
 }
 
-bool compile_ahead(const Source& source, const Options& options, const std::filesystem::path& folder) {
+Ahead compile_ahead(const Source& source, const Options& options, const std::filesystem::path& folder) {
   const Nvrtc& compiler = nvrtc();
   check_request(source, options, compiler);
   const Headers headers = headers_of(source, options, compiler);
   const auto key = shipped_key(source, options, headers, compiler);
+  if (flags_from_environment())
+    throw Error(
+        ErrorCode::invalid_argument,
+        "nothing is compiled ahead while NVRTC_APPEND_FLAGS is set: its flags would be in every kernel; unset it");
   if (!key)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} cannot be compiled ahead: it may read files of this machine", source.name));
   const Cache cache = Cache::at(folder);
   if (!cache.problem().empty())
     throw Error(ErrorCode::io, fmt::format("{} cannot be filled: {}", folder.string(), cache.problem()));
-  if (cache.load(*key)) return false;
-  cache.store(*key, build(compiler, {source, options, headers.embedded, flags_of(options, compiler)}));
-  return true;
+  const std::filesystem::path file = cache.file_of(*key);
+  if (cache.load(*key)) return {file, false};
+  if (!cache.store(*key, build(compiler, {source, options, headers.embedded, flags_of(options, compiler)})))
+    throw Error(ErrorCode::io, fmt::format("{} could not be written", file.string()));
+  return {file, true};
+}
+
+void keep_only(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files) {
+  Cache::at(folder).keep_only(files);
 }
 
 CacheInfo cache_info() { return Cache::open().info(); }

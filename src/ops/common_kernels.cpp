@@ -15,6 +15,9 @@ namespace wm::ops {
 
 std::vector<KernelSource> common_kernels() {
   constexpr std::int64_t tokens = 16384;
+  // Not the builder's own measurements: what the library takes wherever it is used.
+  std::vector<std::string> problems;
+  const auto tuned = plan::TunedPlans::from_text(plan::shipped_plans_text(), "", problems);
   std::vector<KernelSource> kernels;
   std::vector<std::string> seen;
   for (const DType element : {DType::bf16, DType::f16})
@@ -26,7 +29,7 @@ std::vector<KernelSource> common_kernels() {
           const std::int64_t heads = 2048 / head_dim;
           const plan::AttentionShape shape{
               .batch = tokens / length, .heads = heads, .kv_heads = heads, .queries = length, .keys = length};
-          const auto choice = plan::choose(kind, shape, {}, "NVIDIA H200");
+          const auto choice = plan::choose(kind, shape, {}, "NVIDIA H200", tuned);
           if (!choice) continue;
           KernelSource source = attention_source(choice->plan);
           if (std::find(seen.begin(), seen.end(), source.expression) != seen.end()) continue;
@@ -38,13 +41,17 @@ std::vector<KernelSource> common_kernels() {
 
 std::size_t compile_common_kernels(const std::filesystem::path& folder) {
   const std::vector<KernelSource> kernels = common_kernels();
+  std::vector<std::filesystem::path> files(kernels.size());
   std::atomic<std::size_t> next = 0, compiled = 0;
   std::mutex mutex;
   std::exception_ptr problem;
   const auto work = [&] {
     for (std::size_t i; (i = next++) < kernels.size();) try {
-        compiled += jit::compile_ahead({kernels[i].file, kernels[i].text},
-                                       options_of(kernels[i], Architecture::parse("sm_90a"), Target::chip), folder);
+        const jit::Ahead ahead =
+            jit::compile_ahead({kernels[i].file, kernels[i].text},
+                               options_of(kernels[i], Architecture::parse("sm_90a"), Target::chip), folder);
+        compiled += ahead.compiled;
+        files[i] = ahead.file;
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!problem) problem = std::current_exception();
@@ -57,6 +64,7 @@ std::size_t compile_common_kernels(const std::filesystem::path& folder) {
     work();
   }
   if (problem) std::rethrow_exception(problem);
+  jit::keep_only(folder, files);
   return compiled;
 }
 

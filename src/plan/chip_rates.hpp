@@ -9,7 +9,7 @@
 
 namespace wm::plan {
 
-// The defaults were measured on an H200 (docs/gemm.md).
+// The defaults were measured on an H200. GEMM with wgmma has a model of its own (docs/gemm.md).
 struct ChipRates {
   int multiprocessors = 132;
   double tensor_flops = 858e12;  // all tensor cores together, 16-bit types, random data

@@ -34,6 +34,8 @@ class Collector {
         (plan.cluster.m > ceil_divide(rows, plan.tile.m) || plan.cluster.n > tiles_of(plan.tile.n)))
       return false;
     const std::int64_t tiles = ceil_divide(rows, plan.tile.m) * tiles_of(plan.tile.n) * asked.batch;
+    // More pieces than clusters are as many as these.
+    if (plan.pieces > 0 && tiles * plan.pieces >= resident_clusters(plan, rates_)) return false;
     if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > rates_.multiprocessors) return false;
     // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
     return !plan.exchange || asked.m <= 1024;

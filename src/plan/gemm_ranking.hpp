@@ -11,8 +11,8 @@ struct GemmEstimate {
   GemmPlan plan;
   GemmSchedule schedule;
   double waves = 0;           // tiles over clusters; a whole number unless tiles are shared
-  double step_seconds = 0;    // one stage of one tile: the slower of the tensor cores and L2
-  double tile_seconds = 0;    // what a tile takes besides its steps: filling the ring, storing the sums
+  double step_seconds = 0;    // one stage of one tile: products and the way from L2
+  double tile_seconds = 0;    // what a tile takes besides its steps: storing the sums
   double share_seconds = 0;   // what sharing tiles along k takes: sums through L2, waiting
   double memory_seconds = 0;  // the least traffic of device memory
   double seconds = 0;         // the estimate

@@ -1,6 +1,6 @@
 // Plans that the ranking or the shipped table may choose compile without lost speed: no C75xx line, no spill, no stack
 // frame. The shipped table's all; of the ranking's for plain bf16 and e4m3 every sixteenth, or as many as
-// SHIPPED_PLANS_EVERY says; for other kinds the ranking's first for products large, middle and flat.
+// SHIPPED_PLANS_EVERY says; for other kinds the ranking's first for a product large, middle or flat, or for all three.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -24,6 +24,8 @@ void expect_clean(const std::vector<GemmPlan>& plans, std::string_view arch = "s
   }
   test::expect_clean(std::move(kernels), arch);
 }
+
+std::size_t every_plan() { return static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 16)); }
 
 GemmKind of_types(DType a, DType b, DType d) { return {.a = a, .b = b, .d = d}; }
 
@@ -78,7 +80,7 @@ std::vector<GemmKind> sample_of_kinds() {
 
 TEST(ShippedPlans, CompileWithoutLostSpeed) {
   std::vector<GemmPlan> plans;
-  const auto every = static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 16));
+  const std::size_t every = every_plan();
   for (const GemmKind& kind : {GemmKind{}, of_types(DType::e4m3, DType::e4m3, DType::bf16)}) {
     const auto candidates = plan::candidate_plans(kind);
     for (std::size_t i = 0; i < candidates.size(); i += every) plans.push_back(candidates[i]);
@@ -90,10 +92,13 @@ TEST(ShippedPlans, CompileWithoutLostSpeed) {
 }
 
 TEST(ShippedPlans, OfOtherKindsCompileWithoutLostSpeed) {
+  const plan::GemmShape shapes[] = {{4096, 4096, 4096}, {1000, 1000, 1000}, {16, 6144, 4096}};
+  const bool every = every_plan() == 1;
   std::vector<GemmPlan> plans;
-  for (const GemmKind& kind : sample_of_kinds())
-    for (const plan::GemmShape& shape : {plan::GemmShape{4096, 4096, 4096}, {1000, 1000, 1000}, {16, 6144, 4096}})
-      plans.push_back(plan::rank(kind, shape, {}).front().plan);
+  const std::vector<GemmKind> kinds = sample_of_kinds();
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    for (std::size_t j = 0; j < std::size(shapes); ++j)
+      if (every || i % std::size(shapes) == j) plans.push_back(plan::rank(kinds[i], shapes[j], {}).front().plan);
   expect_clean(plans);
 }
 
