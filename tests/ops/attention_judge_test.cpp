@@ -161,7 +161,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   };
   const Mutation mutations[] = {
       {"a stage is filled without a wait for its readers", plain,
-       "mbarrier::wait_parity(stage.empty, phase_ ^ 1);\n    Courier::announce(stage.full);",
+       "mbarrier::wait_parity<readers.scope>(stage.empty, phase_ ^ 1);\n    Courier::announce(stage.full);",
        "Courier::announce(stage.full);"},
       {"values are read before they have come", plain, "const Stage v_stage = v_ring.wait();  // of this one",
        "const Stage v_stage = v_ring.next(); v_ring.skip(1);"},
