@@ -25,13 +25,13 @@ constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t received = 0;
 bool line_shown = false;
 
-// Another one finds the handler gone, and ends the program.
 void receive(int signal) { received = signal; }
-void set_handlers(void (*handler)(int)) {
+void set_handlers(void (*handler)(int), SecondSignal second) {
   for (const int signal : signals) {
     struct sigaction action {};
     action.sa_handler = handler;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    // Another signal finds the handler gone, and ends the program.
+    action.sa_flags = second == SecondSignal::ends_us ? static_cast<int>(SA_RESETHAND) : 0;
     struct sigaction before {};
     ::sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);  // nohup keeps its promise
@@ -68,7 +68,7 @@ void clear_progress_line() {
   std::fflush(stderr);
 }
 
-Progress::Progress() { set_handlers(receive); }
+Progress::Progress(SecondSignal second) { set_handlers(receive, second); }
 
 Progress::~Progress() {
   clear_progress_line();
@@ -77,7 +77,7 @@ Progress::~Progress() {
     options.progress = {};
     vgpu::set_run_options(*watched_, options);
   }
-  set_handlers(SIG_DFL);
+  set_handlers(SIG_DFL, SecondSignal::ends_us);
 }
 
 void Progress::begin(std::string what, std::uint64_t instructions) {

@@ -12,12 +12,15 @@
 
 namespace wm::cli {
 
+enum class SecondSignal { ends_us, is_ignored };
+
 // While one lives, SIGINT, SIGTERM and SIGHUP end the work at its next step with ErrorCode::stopped; a second signal
-// ends the program at once. Where standard error is a terminal and the work takes more than two seconds, a line there
-// says what is done, of how much, and how long the rest takes; it is gone at the end.
+// ends the program at once, unless it is somebody else's to follow. Where standard error is a terminal and the work
+// takes more than two seconds, a line there says what is done, of how much, and how long the rest takes; it is gone at
+// the end.
 class Progress {
  public:
-  Progress();
+  explicit Progress(SecondSignal second = SecondSignal::ends_us);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

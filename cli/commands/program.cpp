@@ -149,7 +149,7 @@ pid_t start(const ProgramCommand& command, const cudart::Settings& settings) {
 End wait_for(pid_t process, const fs::path& report) {
   using namespace std::chrono_literals;
   const cudart::LiveProgress* live = cudart::map_progress(report);
-  Progress progress;
+  Progress progress(SecondSignal::is_ignored);  // both go to the program, and its findings are still to be told
   auto pause = std::chrono::milliseconds(1);
   const auto begin = std::chrono::steady_clock::now();
   bool passed_on = false;
