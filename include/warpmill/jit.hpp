@@ -51,7 +51,8 @@ struct Program {
   bool from_cache = false;
 };
 
-// From the cache where it holds this program: the same source, headers, flags, architecture and compiler. Threads that
+// From the cache where it holds this program: the same source, headers, flags, architecture and compiler; or compiled
+// ahead with the library by a compiler of the same major version (docs/jit.md), unless the cache is off. Threads that
 // ask for one program at the same time compile it once. A program that includes a name made by a macro is not cached.
 WARPMILL_API Program compile(const Source& source, const Options& options);
 
