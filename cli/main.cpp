@@ -284,6 +284,7 @@ int start(int count, char** arguments) {
 
   auto* cache_app = app.add_subcommand("cache", "show the cache of compiled programs");
   cache_app->add_flag("--clear", clear, "remove them");
+  cache_app->add_flag("--json", json, "print as JSON");
   std::string ahead;
   cache_app
       ->add_option("--ahead", ahead,
@@ -291,7 +292,6 @@ int start(int count, char** arguments) {
       ->type_name("FOLDER")
       ->excludes("--clear")
       ->excludes("--json");
-  cache_app->add_flag("--json", json, "print as JSON");
   cache_app->callback([&] { status = ahead.empty() ? cache(clear, json) : compile_ahead(ahead); });
 
   GemmCommand gemm_command;
