@@ -21,7 +21,7 @@ using f64 = double;
 
 inline constexpr f32 infinity = __builtin_bit_cast(f32, 0x7f800000u);
 
-// A float whose low 13 mantissa bits the tensor core ignores.
+// A float whose low 13 mantissa bits the tensor core ignores: f32 is rounded to it on the way.
 struct tf32 {
   u32 bits;
 };

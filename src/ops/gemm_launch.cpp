@@ -22,7 +22,7 @@ TensorMap map_lines(const Device& device, std::string_view name, DType dtype, co
   // Where there is one line or one matrix, its stride says nothing and may be any legal one.
   const std::int64_t line = rows > 1 ? pitch * bytes : (columns * bytes + 15) / 16 * 16;
   const bool several = batch > 1 && matrix.matrix_stride != 0;
-  const TensorMapSpec spec{.element = dtype == DType::tf32 ? MapElement::f32 : map_element(dtype),
+  const TensorMapSpec spec{.element = map_element(dtype),
                            .address = matrix.address,
                            .dims = {several ? batch : 1, rows, columns},
                            .strides = {several ? matrix.matrix_stride * bytes : line, line},
@@ -41,6 +41,8 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
                       std::int64_t extent, std::int64_t k, std::int64_t batch, const GemmPlan& plan, int tile_extent,
                       int shares) {
   if (!plan.kind.by_tma()) return {};
+  // The engine rounds what the tensor cores would cut off.
+  if (dtype == DType::f32) dtype = DType::tf32;
   if (major == Major::k)
     return map_lines(device, name, dtype, matrix, matrix.row_stride, extent, k, batch, tile_extent / shares,
                      plan.tile_k());

@@ -125,7 +125,8 @@ Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
   Arrival arrival;
   if (along_k) {
     arrival.by_engine = engine && x.engine_takes(x.matrix.row_stride, x.rows);
-    arrival.by_threads = x.copies(x.matrix.row_stride);
+    // Before wgmma threads round f32 to tf32; before mma they do it after the copy.
+    arrival.by_threads = engine && x.bytes == 4 ? Producer::elements : x.copies(x.matrix.row_stride);
   }
   const bool spans = engine && along_mn && x.bytes == 2 && x.engine_takes(x.matrix.column_stride, x.columns);
   if (!arrival.by_engine && (spans || (along_mn && !along_k))) {

@@ -26,10 +26,19 @@ bool is_small(DType dtype) { return dtype == DType::e4m3 || dtype == DType::e5m2
 // A NaN in every floating type; no sum that a test makes in i32.
 std::byte poison_of(DType dtype) { return dtype == DType::i32 ? std::byte{0xa5} : std::byte{0xff}; }
 
-// What the tensor cores see of an operand's element: f32 without its low 13 bits.
+// What the tensor cores see of an operand's element: f32 rounded to 10 bits of mantissa.
 double as_operand(DType dtype, double value) {
   if (dtype != DType::f32 && dtype != DType::tf32) return value;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) & 0xffffe000u);
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(static_cast<float>(value)) + 0x1000u) & 0xffffe000u);
+}
+
+// An f32 that lies halfway between two numbers of tf32 goes to the even one by the copy engine and away from zero by a
+// thread; this is the one beside it.
+void leave_the_half(std::byte* element) {
+  std::uint32_t bits;
+  std::memcpy(&bits, element, sizeof bits);
+  bits |= 1;
+  std::memcpy(element, &bits, sizeof bits);
 }
 
 // The largest error of a sum over k, in units of |row of A| |column of B|, which is at least the sum of the products'
@@ -142,8 +151,11 @@ void PlacedMatrix::fill(std::uint64_t seed) {
   std::uniform_int_distribution<int> integer(-128, 127);
   for (std::int64_t i = 0; i < (strides[0] ? batch : std::min<std::int64_t>(batch, 1)); ++i)
     for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t column = 0; column < columns; ++column)
-        store_element(dtype, &bytes[index(i, row, column)], is_floating(dtype) ? normal(random) : integer(random));
+      for (std::int64_t column = 0; column < columns; ++column) {
+        std::byte* const element = &bytes[index(i, row, column)];
+        store_element(dtype, element, is_floating(dtype) ? normal(random) : integer(random));
+        if (dtype == DType::f32) leave_the_half(element);
+      }
   upload();
 }
 

@@ -31,7 +31,7 @@ enum class Producer : unsigned char {
   copies16,  // threads, with cp.async of 16, 8 or 4 bytes: rows that do not start where the engine can read
   copies8,
   copies4,
-  elements,  // threads, element by element: odd rows of small types, and what must be transposed on the way
+  elements,  // threads, element by element: odd rows of small types, and what must be transposed or rounded on the way
 };
 constexpr int copy_bytes(Producer producer) {
   return producer == Producer::copies16 ? 16 : producer == Producer::copies8 ? 8 : 4;
@@ -112,6 +112,7 @@ struct GemmKind {
   constexpr int operand_bytes() const { return element_bytes(a); }
   constexpr bool integer() const { return a == DType::i8; }
   constexpr bool by_tma() const { return a_producer == Producer::tma && b_producer == Producer::tma; }
+  constexpr bool by_elements() const { return a_producer == Producer::elements && b_producer == Producer::elements; }
   // Where the copy engine reads and writes, copies of 16 bytes do too.
   constexpr GemmKind without_tma() const {
     GemmKind kind = *this;

@@ -269,6 +269,8 @@ struct GemmPlan {
       return "tensor cores read MN-major operands of 16 bits only; others are transposed by the producer's threads";
     if (facts().reads_shared && !kind.by_tma() && (a_spans() || b_spans()))
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
+    if (facts().reads_shared && kind.operand_bytes() == 4 && !kind.by_tma() && !kind.by_elements())
+      return "threads that produce for wgmma round f32 to tf32, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
     if (facts().reads_shared && !facts().tensor_memory && tile.n / 2 + 32 > register_share())

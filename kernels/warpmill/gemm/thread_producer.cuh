@@ -5,6 +5,7 @@
 #include "warpmill/gemm/arguments.h"
 #include "warpmill/gemm/plan.h"
 #include "warpmill/ptx/cp_async.cuh"
+#include "warpmill/tile/element.cuh"
 #include "warpmill/tile/operand_tile.cuh"
 
 namespace wm {
@@ -33,8 +34,8 @@ WM_DEVICE void copy_lines(Tile& tile, const Raw* base, i64 stride, u32 first_lin
   }
 }
 
-// Element by element, from any strides.
-template <Major major, u32 threads, class Tile, class Raw>
+// Element by element, from any strides; tf32 is rounded.
+template <class Element, Major major, u32 threads, class Tile, class Raw>
 WM_DEVICE void gather(Tile& tile, const Raw* base, const MatrixAddress& at, u32 first_row, u32 rows, u32 first_k,
                       u32 k) {
   constexpr u32 chunks = Tile::chunks, chunk_elements = 16 / sizeof(Raw);
@@ -50,7 +51,11 @@ WM_DEVICE void gather(Tile& tile, const Raw* base, const MatrixAddress& at, u32 
 #pragma unroll
     for (u32 j = 0; j < chunk_elements; ++j) {
       const u32 r = first_row + row, c = first_k + chunk * chunk_elements + j;
-      gathered.element[j] = r < rows && c < k ? base[r * at.row_stride + c * at.column_stride] : Raw(0);
+      const Raw element = r < rows && c < k ? base[r * at.row_stride + c * at.column_stride] : Raw(0);
+      if constexpr (same<Element, tf32>)
+        gathered.element[j] = round_to<tf32>(__uint_as_float(element)).bits;
+      else
+        gathered.element[j] = element;
     }
     *reinterpret_cast<Quad<u32>*>(tile.data + tile.offset(row, chunk)) = gathered.all;
   }
@@ -72,7 +77,7 @@ WM_DEVICE void produce(OperandTile<Element, tile_major, extent, tile_k>& tile, c
     for (int i = 0; i < Tile::widths; ++i) {
       const u32 first = first_k + i * Tile::width_columns;
       if constexpr (producer == Producer::elements)
-        detail::gather<major, threads>(tile.width[i], base, at, first_row, rows, first, k);
+        detail::gather<Element, major, threads>(tile.width[i], base, at, first_row, rows, first, k);
       else
         detail::copy_lines<bytes, threads, Tile::width_columns>(tile.width[i], base, at.row_stride, first_row, rows,
                                                                 first, k);

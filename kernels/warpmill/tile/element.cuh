@@ -52,10 +52,15 @@ WM_DEVICE auto pack(f32 low, f32 high) {
 // One value as an element.
 template <class T>
 WM_DEVICE T round_to(f32 value) {
-  if constexpr (same<T, f32>)
+  if constexpr (same<T, f32>) {
     return value;
-  else
+  } else if constexpr (same<T, tf32>) {
+    tf32 result;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(result.bits) : "f"(value));
+    return result;
+  } else {
     return T::from_bits(pack<T>(value, 0.f));
+  }
 }
 template <class T>
 WM_DEVICE T round_to(i32 value) {
