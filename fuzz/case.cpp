@@ -50,15 +50,22 @@ void check(const Case& description, const Layout& result, const Product& product
           "a product gives every element");
 }
 
+void check(const ArgumentSpec& argument, const wm::Architecture& arch) {
+  if (const auto* map = std::get_if<TensorMapArgument>(&argument.value)) {
+    if (const auto violation = wm::tensor_map::first_refusal(map->map, arch))
+      wm::fuzz::promise_clean(violation->refusal());
+    wm::fuzz::promise_clean(map->map.describe(arch));
+  } else if (const auto* all = std::get_if<StructArgument>(&argument.value)) {
+    for (const ArgumentSpec& member : all->members) check(member, arch);
+  } else if (const auto* pointer = std::get_if<PointerArgument>(&argument.value)) {
+    check(*pointer->to, arch);
+  }
+}
+
 void check(const Case& description) {
   for (const BufferSpec& buffer : description.buffers) check(buffer.layout, buffer.fill);
   for (const ArgumentSpec& argument : description.arguments)
-    if (const auto* map = std::get_if<TensorMapArgument>(&argument.value)) {
-      const wm::Architecture arch = description.arch.value_or(wm::Architecture{9, 0, true});
-      if (const auto violation = wm::tensor_map::first_refusal(map->map, arch))
-        wm::fuzz::promise_clean(violation->refusal());
-      wm::fuzz::promise_clean(map->map.describe(arch));
-    }
+    check(argument, description.arch.value_or(wm::Architecture{9, 0, true}));
   for (const OutputSpec& output : description.outputs) {
     if (!output.expected) continue;
     const Layout& layout = description.buffers[output.buffer].layout;

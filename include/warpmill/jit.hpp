@@ -23,6 +23,8 @@ struct Options {
   std::map<std::string, std::string> defines = {};
   std::vector<std::filesystem::path> include_folders = {};  // besides Warpmill's own headers, which are always found
   std::vector<std::string> name_expressions = {};           // template kernels: "gemm<GemmPlan{...}>"
+  // More of the compiler's own: "--use_fast_math". A -std among them replaces c++20.
+  std::vector<std::string> flags = {};
   // PTX that maps instructions to source lines, for the virtual GPU; such a program has no cubin.
   bool line_table = false;
   // A kernel of this library: lost speed (a C75xx line, a spill, a stack frame) is an error.

@@ -155,6 +155,33 @@ std::string with_source_lines(const Nvrtc& compiler, const Request& request, con
                                               request.options.arch.name(), messages));
 }
 
+// "-std", "--std=c++17" and "-std=c++17" name std.
+bool names_option(std::string_view flag, std::string_view name) {
+  flag.remove_prefix(std::min(flag.find_first_not_of('-'), flag.size()));
+  return flag.starts_with(name) && (flag.size() == name.size() || flag[name.size()] == '=');
+}
+
+// Flags that would contradict the request, or read files that the cache would not know of.
+void check_flags(const Options& options) {
+  const auto invalid = [](const std::string& message) { throw Error(ErrorCode::invalid_argument, message); };
+  for (const std::string& flag : options.flags) {
+    if (flag.size() < 2 || flag[0] != '-' || has_line_break_or_null(flag))
+      invalid(fmt::format("'{}' is no flag of the compiler's: one begins with - and holds no line break", flag));
+    if (flag.starts_with("-I") || names_option(flag, "include-path"))
+      invalid(fmt::format("'{}' is no flag here: folders have a place of their own, the include folders", flag));
+    if (flag.starts_with("-D") || flag.starts_with("-U") || names_option(flag, "define-macro"))
+      invalid(fmt::format("'{}' is no flag here: macros have a place of their own, the defines", flag));
+    for (const std::string_view own : {"arch", "gpu-architecture", "lineinfo", "generate-line-info", "G",
+                                       "device-debug", "default-device", "include", "pre-include", "dlto", "rdc", "dc",
+                                       "relocatable-device-code", "pch", "create-pch", "use-pch", "optix-ir"})
+      if (names_option(flag, own))
+        invalid(
+            fmt::format("'{}' is no flag here: the architecture, what is emitted and the files that are read "
+                        "follow from the request",
+                        flag));
+  }
+}
+
 }  // namespace
 
 void check_request(const Source& source, const Options& options, const Nvrtc& compiler) {
@@ -172,6 +199,8 @@ void check_request(const Source& source, const Options& options, const Nvrtc& co
     if (expression.empty() || has_line_break_or_null(expression))
       invalid(fmt::format("a name expression of {} is empty or holds a line break or a null", source.name));
 
+  check_flags(options);
+
   const Architecture& arch = options.arch;
   const auto& known = compiler.architectures;
   const bool variant = (!arch.specific || arch.number() >= 90) && (!arch.family || arch.number() >= 100);
@@ -183,7 +212,10 @@ void check_request(const Source& source, const Options& options, const Nvrtc& co
 
 std::vector<std::string> defines_of(const Options& options) {
   // -default-device: functions of a plan, shared by host and device, carry no __device__.
-  std::vector<std::string> flags{"-std=c++20", "-default-device"};
+  std::vector<std::string> flags = options.flags;
+  if (std::none_of(flags.begin(), flags.end(), [](const std::string& flag) { return names_option(flag, "std"); }))
+    flags.push_back("-std=c++20");
+  flags.push_back("-default-device");
   for (const auto& [name, value] : options.defines) flags.push_back(fmt::format("-D{}={}", name, value));
   return flags;
 }

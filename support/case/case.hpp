@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,7 +62,9 @@ struct BufferSpec {
   std::string name;
   Layout layout;
   Fill fill;
-  std::string place;  // "copy.json:12:9: buffers.x", to put before an error about it
+  std::string symbol;  // the module's variable that it is; empty: memory of its own
+  bool filled = true;  // a variable that is not keeps what the module gave it
+  std::string place;   // "copy.json:12:9: buffers.x", to put before an error about it
 };
 
 struct BufferArgument {
@@ -70,15 +73,24 @@ struct BufferArgument {
 };
 struct ScalarArgument {
   std::vector<std::byte> bytes;
+  std::size_t alignment = 1;  // in a struct
   ParameterKind kind = ParameterKind::unknown;
 };
 struct TensorMapArgument {
   std::size_t buffer = 0;
   std::uint64_t offset = 0;
-  TensorMapSpec map;  // all but its address
+  TensorMapSpec map;            // all but its address
+  std::size_t alignment = 128;  // in a struct, as CUDA 13 declares it
+};
+struct ArgumentSpec;
+struct StructArgument {  // by value, laid out as C++ does
+  std::vector<ArgumentSpec> members;
+};
+struct PointerArgument {  // the address of memory that holds it
+  std::shared_ptr<const ArgumentSpec> to;
 };
 struct ArgumentSpec {
-  std::variant<BufferArgument, ScalarArgument, TensorMapArgument> value;
+  std::variant<BufferArgument, ScalarArgument, TensorMapArgument, StructArgument, PointerArgument> value;
   std::string place;
 };
 
@@ -110,6 +122,8 @@ struct Case {
   std::string entry;
   std::optional<Architecture> arch;
   std::map<std::string, std::string> defines;
+  std::vector<std::filesystem::path> include_folders;  // besides the module's own
+  std::vector<std::string> options;                    // of the compiler
   LaunchConfig launch;
   std::vector<BufferSpec> buffers;
   std::vector<ArgumentSpec> arguments;

@@ -1,29 +1,16 @@
 // Reading a case file: every field checked, every refusal with its line.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "case.hpp"
-#include "document.hpp"
 #include "files.hpp"
 #include "product.hpp"
-#include "warpmill/error.hpp"
+#include "read_arguments.hpp"
+#include "values.hpp"
 
 namespace wm::cases {
 namespace {
-
-constexpr std::int64_t largest_integer = std::numeric_limits<std::int64_t>::max();
-
-std::vector<std::int64_t> integers(const Field& field, std::int64_t lowest, std::int64_t highest = largest_integer) {
-  std::vector<std::int64_t> values;
-  for (const Field& item : field.items()) values.push_back(item.integer(lowest, highest));
-  return values;
-}
 
 Dim3 dim3(const Field& field) {
   const auto sizes = integers(field, 1, UINT32_MAX);
@@ -35,52 +22,14 @@ Dim3 dim3(const Field& field) {
   return result;
 }
 
-// A name of the file as the value it stands for.
-template <class Value>
-Value named(const Field& field, Value (*from_name)(std::string_view)) {
-  try {
-    return from_name(field.string());
-  } catch (const Error& error) {
-    field.refuse(error.what());
-  }
-}
-DType dtype(const Field& field) { return named(field, dtype_from_name); }
-
-struct IntegerRange {
-  std::int64_t lowest;
-  std::uint64_t highest;
-};
-IntegerRange range_of(DType type) {
-  const auto bits = static_cast<int>(8 * size_of(type));
-  const bool is_signed = type == DType::i8 || type == DType::i16 || type == DType::i32 || type == DType::i64;
-  const std::uint64_t all = bits == 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1;
-  return is_signed ? IntegerRange{-static_cast<std::int64_t>(all / 2) - 1, all / 2} : IntegerRange{0, all};
-}
-
-// A number of the file as an element: integers must fit, floats are rounded.
-std::array<std::byte, 8> element(const Field& field, DType type) {
-  std::array<std::byte, 8> bytes{};
-  if (is_floating(type)) {
-    store_element(type, bytes.data(), field.number());
-    return bytes;
-  }
-  const auto [lowest, highest] = range_of(type);
-  const std::uint64_t value =
-      lowest < 0 ? static_cast<std::uint64_t>(field.integer(lowest, static_cast<std::int64_t>(highest)))
-                 : field.unsigned_integer(highest);
-  std::memcpy(bytes.data(), &value, size_of(type));  // little-endian: the low bytes
-  return bytes;
-}
-static_assert(std::endian::native == std::endian::little);
-
 // Reads one case; knows the buffers read so far.
 class Reader {
  public:
   explicit Reader(std::filesystem::path folder) { case_.folder = std::move(folder); }
 
   Case read(const Field& root) {
-    root.only({"module", "entry", "arch", "defines", "grid", "block", "cluster", "shared", "programmatic_dependent",
-               "buffers", "arguments", "outputs"});
+    root.only({"module", "entry", "arch", "defines", "include", "options", "grid", "block", "cluster", "shared",
+               "programmatic_dependent", "buffers", "arguments", "outputs"});
     const Field module = root.at("module");
     if (const auto extension = path_of(module).extension(); extension != ".cu" && extension != ".ptx")
       module.refuse("a module is a .cu or a .ptx file");
@@ -89,6 +38,7 @@ class Reader {
     if (const auto arch = root.find("arch")) case_.arch = named(*arch, Architecture::parse);
     if (const auto defines = root.find("defines"))
       for (const auto& [name, value] : defines->members()) case_.defines[name] = value.text();
+    read_compiler_fields(root);
     case_.launch.grid = dim3(root.at("grid"));
     case_.launch.block = dim3(root.at("block"));
     if (const auto cluster = root.find("cluster")) case_.launch.cluster = dim3(*cluster);
@@ -98,26 +48,30 @@ class Reader {
     if (const auto buffers = root.find("buffers"))
       for (const auto& [name, buffer] : buffers->members()) read_buffer(buffer, name);
     if (const auto arguments = root.find("arguments"))
-      for (const Field& item : arguments->items()) read_argument(item);
+      for (const Field& item : arguments->items()) case_.arguments.push_back(read_argument(item, buffers_));
     if (const auto outputs = root.find("outputs"))
       for (const auto& [name, output] : outputs->members()) read_output(output, name);
+    case_.buffers = buffers_.take();
     return std::move(case_);
   }
 
  private:
   Case case_;
-  std::unordered_map<std::string, std::size_t> buffer_index_;  // by name
-  std::map<std::filesystem::path, std::string> written_;       // outputs by the file they go to
+  BufferList buffers_;
+  std::map<std::filesystem::path, std::string> written_;  // outputs by the file they go to
 
-  std::size_t buffer_named(const Field& field) const { return buffer_named(field, field.string()); }
-  std::size_t buffer_named(const Field& field, const std::string& name) const {
-    if (const auto found = buffer_index_.find(name); found != buffer_index_.end()) return found->second;
-    constexpr std::size_t shown = 20;
-    std::string names;
-    for (std::size_t i = 0; i < std::min(case_.buffers.size(), shown); ++i)
-      names += (i ? ", " : "") + case_.buffers[i].name;
-    if (case_.buffers.size() > shown) names += fmt::format(" and {} more", case_.buffers.size() - shown);
-    field.refuse(fmt::format("there is no buffer \"{}\"; there {}", name, names.empty() ? "are none" : "are " + names));
+  void read_compiler_fields(const Field& root) {
+    const auto include = root.find("include"), options = root.find("options");
+    if (case_.module.extension() == ".ptx")
+      for (const auto& field : {include, options})
+        if (field) field->refuse("a .ptx module is taken as it is: this is for the compiler of a .cu");
+    if (include)
+      for (const Field& folder : include->items()) {
+        case_.include_folders.push_back(existing(folder));
+        if (!std::filesystem::is_directory(case_.include_folders.back())) folder.refuse("a folder is expected here");
+      }
+    if (options)
+      for (const Field& option : options->items()) case_.options.push_back(option.string());
   }
 
   // --- fills and buffers ---
@@ -192,7 +146,7 @@ class Reader {
   }
 
   void read_buffer(const Field& field, const std::string& name) {
-    field.only({"dtype", "shape", "strides", "fill"});
+    field.only({"dtype", "shape", "strides", "fill", "symbol"});
     BufferSpec buffer;
     buffer.name = name;
     buffer.place = field.place();
@@ -205,152 +159,15 @@ class Reader {
     } catch (const Error& error) {
       (strides ? *strides : shape).refuse(error.what());
     }
+    if (const auto symbol = field.find("symbol")) {
+      buffer.symbol = symbol->string();
+      if (buffer.symbol.empty() || std::ranges::any_of(buffer.symbol, [](char c) { return c < ' '; }))
+        symbol->refuse("the name of a variable is expected here");
+    }
     const auto fill = field.find("fill");
+    buffer.filled = buffer.symbol.empty() || fill;
     buffer.fill = fill ? read_fill(*fill, type) : Fill(Poison{});
-    buffer_index_[name] = case_.buffers.size();
-    case_.buffers.push_back(std::move(buffer));
-  }
-
-  // --- arguments ---
-
-  void read_argument(const Field& field) {
-    ArgumentSpec argument;
-    argument.place = field.place();
-    if (const auto buffer = field.find("buffer")) {
-      field.only({"buffer", "offset"});
-      BufferArgument value;
-      value.buffer = buffer_named(*buffer);
-      value.offset = offset(field, value.buffer);
-      argument.value = value;
-    } else if (const auto map = field.find("tensor_map")) {
-      field.only({"tensor_map"});
-      argument.value = read_tensor_map(*map);
-    } else {
-      argument.value = read_scalar(field);
-    }
-    case_.arguments.push_back(std::move(argument));
-  }
-
-  std::uint64_t offset(const Field& field, std::size_t buffer) const {
-    const auto offset = field.find("offset");
-    return offset ? offset->unsigned_integer(case_.buffers[buffer].layout.bytes) : 0;
-  }
-
-  static ScalarArgument read_scalar(const Field& field) {
-    field.only({"buffer", "tensor_map", "bytes", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16",
-                "f32", "f64"});
-    const std::string& kind = field.single_key();
-    const Field value = field.at(kind);
-    ScalarArgument scalar;
-    if (kind == "bytes") {
-      scalar.bytes = hexadecimal(value);
-      return scalar;
-    }
-    const DType type = dtype_from_name(kind);
-    const auto bits = element(value, type);
-    scalar.bytes.assign(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(size_of(type)));
-    // A 16-bit float may be declared as bits or as a struct: only its size is checked.
-    scalar.kind = !is_floating(type)   ? ParameterKind::integer
-                  : size_of(type) >= 4 ? ParameterKind::floating
-                                       : ParameterKind::unknown;
-    return scalar;
-  }
-
-  static std::vector<std::byte> hexadecimal(const Field& field) {
-    const std::string& digits = field.string();
-    auto value = [&](char c) {
-      if (c >= '0' && c <= '9') return c - '0';
-      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-      if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-      field.refuse(fmt::format("'{}' is no hexadecimal digit", c));
-    };
-    if (digits.size() % 2) field.refuse("an even number of hexadecimal digits is expected");
-    std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < digits.size(); i += 2)
-      bytes.push_back(static_cast<std::byte>(value(digits[i]) * 16 + value(digits[i + 1])));
-    return bytes;
-  }
-
-  TensorMapArgument read_tensor_map(const Field& field) const {
-    field.only({"buffer", "offset", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave",
-                "l2_promotion", "fill", "im2col"});
-    TensorMapArgument argument;
-    TensorMapSpec& map = argument.map;
-    const Field buffer = field.at("buffer");
-    argument.buffer = buffer_named(buffer);
-    argument.offset = offset(field, argument.buffer);
-    const Layout& layout = case_.buffers[argument.buffer].layout;
-    map.element = map_element(layout.dtype);
-    read_name(field, "dtype", map_element_from_name, map.element);
-    read_name(field, "swizzle", swizzle_from_name, map.swizzle);
-    read_name(field, "interleave", interleave_from_name, map.interleave);
-    read_name(field, "l2_promotion", l2_promotion_from_name, map.l2_promotion);
-    read_name(field, "fill", out_of_bounds_from_name, map.fill);
-    read_extent(field, layout, map);
-    if (const auto im2col = field.find("im2col")) {
-      if (const auto box = field.find("box")) box->refuse("an im2col map has no box");
-      read_im2col(*im2col, map);
-    } else {
-      const Field box = field.at("box");
-      map.box = integers(box, 0);
-      if (map.box.size() != map.rank())
-        box.refuse(fmt::format("the tensor has {} dimensions, the box {}", map.rank(), map.box.size()));
-    }
-    return argument;
-  }
-
-  // Dims, strides and element strides: the buffer's own, or what the field says instead.
-  static void read_extent(const Field& field, const Layout& layout, TensorMapSpec& map) {
-    const auto dims = field.find("dims"), strides = field.find("strides"), steps = field.find("element_strides");
-    map.dims = dims ? integers(*dims, 0) : layout.shape;
-    const std::size_t rank = map.dims.size();
-    std::vector<std::int64_t> elements = layout.strides;
-    if (strides) {
-      elements = integers(*strides, 0);
-      if (elements.size() + 1 == rank) elements.push_back(1);
-    } else if (dims) {
-      try {
-        elements = make_layout(layout.dtype, map.dims).strides;
-      } catch (const Error& error) {
-        dims->refuse(error.what());
-      }
-    }
-    const Field& origin = strides ? *strides : dims ? *dims : field;
-    if (elements.size() != rank)
-      origin.refuse("one stride a dimension is expected; the innermost, always 1, may be left out");
-    if (rank > 0 && elements.back() != 1) origin.refuse("the innermost stride of a tensor map is always 1");
-    const auto bits = static_cast<std::int64_t>(bits_of(map.element));
-    for (std::size_t d = 0; d + 1 < rank; ++d) {
-      std::int64_t stride_bits = 0;
-      if (__builtin_mul_overflow(elements[d], bits, &stride_bits)) origin.refuse("a stride is too large");
-      if (stride_bits % 8) origin.refuse("a stride is not a whole number of bytes");
-      map.strides.push_back(stride_bits / 8);
-    }
-    if (steps) map.element_strides = integers(*steps, 0);
-    if (steps && map.element_strides.size() != rank) steps->refuse("one element stride a dimension is expected");
-  }
-
-  template <class Name>
-  static void read_name(const Field& field, std::string_view name, Name (*from_name)(std::string_view), Name& result) {
-    if (const auto value = field.find(name)) result = named(*value, from_name);
-  }
-
-  static void read_im2col(const Field& field, TensorMapSpec& map) {
-    field.only({"lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column"});
-    map.mode = MapMode::im2col;
-    if (map.rank() < 3 || map.rank() > 5)
-      field.refuse(fmt::format("an im2col map has 3 to 5 dimensions, this one {}", map.rank()));
-    auto corner = [&](std::string_view name) {
-      const Field value = field.at(name);
-      auto offsets = integers(value, INT16_MIN, INT16_MAX);
-      if (offsets.size() != map.rank() - 2)
-        value.refuse(fmt::format("{} offsets are expected, one a spatial dimension", map.rank() - 2));
-      return offsets;
-    };
-    map.lower_corner = corner("lower_corner");
-    map.upper_corner = corner("upper_corner");
-    map.channels_per_pixel = field.at("channels_per_pixel").integer(0, INT32_MAX);
-    map.pixels_per_column = field.at("pixels_per_column").integer(0, INT32_MAX);
+    buffers_.add(std::move(buffer));
   }
 
   // --- outputs ---
@@ -365,8 +182,8 @@ class Reader {
     field.only({"write", "equals", "tolerance", "nan_equal"});
     OutputSpec output;
     output.place = field.place();
-    output.buffer = buffer_named(field, name);
-    const Layout& layout = case_.buffers[output.buffer].layout;
+    output.buffer = buffers_.index(field, name);
+    const Layout& layout = buffers_.layout(output.buffer);
     const auto write = field.find("write"), equals = field.find("equals"), tolerance = field.find("tolerance"),
                nan_equal = field.find("nan_equal");
     if (!write && !equals) field.refuse("an output is written (\"write\"), compared (\"equals\") or both");
@@ -405,16 +222,17 @@ class Reader {
   }
 
   BufferContents contents_of(const Field& field, const Layout& layout, bool initial) const {
-    const std::size_t other = buffer_named(field);
-    if (case_.buffers[other].layout.shape != layout.shape) field.refuse("the two buffers differ in shape");
+    const std::size_t other = buffers_.index(field);
+    if (buffers_.layout(other).shape != layout.shape) field.refuse("the two buffers differ in shape");
     return BufferContents{other, initial};
   }
 
   Product read_product(const Field& field, const Layout& layout) const {
     field.only({"a", "b", "bias"});
-    Product product{buffer_named(field.at("a")), buffer_named(field.at("b")), std::nullopt};
-    if (const auto bias = field.find("bias")) product.bias = buffer_named(*bias);
-    if (const std::string problem = problem_of(product, case_.buffers, layout); !problem.empty()) field.refuse(problem);
+    Product product{buffers_.index(field.at("a")), buffers_.index(field.at("b")), std::nullopt};
+    if (const auto bias = field.find("bias")) product.bias = buffers_.index(*bias);
+    if (const std::string problem = problem_of(product, buffers_.all(), layout); !problem.empty())
+      field.refuse(problem);
     return product;
   }
 

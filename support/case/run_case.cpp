@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 
 #include <cxxabi.h>
@@ -54,39 +55,74 @@ std::string base_name(const std::string& entry) {
   return name;
 }
 
-// The case's buffers on a device, with what they held before the run.
+// The expression that the compiler is asked to give a variable's name in the module for.
+std::string address_of(const std::string& variable) { return "&" + variable; }
+
+// The case's buffers on a device, with what they held before the run: memory of their own, or the module's variables.
 class Buffers {
  public:
-  Buffers(const Device& device, const std::vector<BufferSpec>& specs, bool poison, const Tell& tell) : specs_(specs) {
+  using FindSymbol = std::function<Symbol(const std::string& name)>;
+  Buffers(const Device& device, const std::vector<BufferSpec>& specs, const FindSymbol& symbol, bool poison,
+          const Tell& tell)
+      : specs_(specs), stream_(device) {
     for (const auto& spec : specs)
       at_place(spec.place, [&] {
-        buffers_.emplace_back(device, spec.layout.bytes);  // first: a device refuses what is too large in words
+        addresses_.push_back(spec.symbol.empty() ? memory(device, spec.layout) : variable(symbol(spec.symbol), spec));
         check_host_memory(spec.layout);
+        if (!spec.filled) return initial_.push_back(elements(initial_.size()));
         initial_.push_back(fill_elements(spec.fill, spec.layout, tell));
         if (spec.layout.bytes == 0 || (!poison && std::holds_alternative<Poison>(spec.fill))) return;
-        buffers_.back().upload(to_memory(spec.layout, initial_.back()));
+        stream_.upload(addresses_.back(), to_memory(spec.layout, initial_.back()));
       });
   }
-  std::uint64_t address(std::size_t index) const { return buffers_[index].address(); }
+  std::uint64_t address(std::size_t index) const { return addresses_[index]; }
   const std::vector<std::vector<std::byte>>& initial() const { return initial_; }
   std::vector<std::byte> elements(std::size_t index) const {
-    std::vector<std::byte> memory(buffers_[index].bytes());
-    if (!memory.empty()) buffers_[index].download(memory);
+    std::vector<std::byte> memory(specs_[index].layout.bytes);
+    if (!memory.empty()) stream_.download(memory, addresses_[index]);
+    stream_.synchronize();
     return from_memory(specs_[index].layout, memory);
   }
 
  private:
   const std::vector<BufferSpec>& specs_;
-  std::vector<Buffer> buffers_;
+  const Stream stream_;
+  std::vector<Buffer> own_;
+  std::vector<std::uint64_t> addresses_;
   std::vector<std::vector<std::byte>> initial_;
+
+  // A device refuses what is too large in words.
+  std::uint64_t memory(const Device& device, const Layout& layout) {
+    return own_.emplace_back(device, layout.bytes).address();
+  }
+  static std::uint64_t variable(const Symbol& symbol, const BufferSpec& spec) {
+    if (symbol.bytes < spec.layout.bytes)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the variable \"{}\" has {} bytes, and {} are described here", spec.symbol, symbol.bytes,
+                              spec.layout.bytes));
+    return symbol.address;
+  }
+};
+
+// A value as it lies in memory.
+struct Bytes {
+  std::vector<std::byte> bytes;
+  std::size_t alignment = 1;
+  ParameterKind kind = ParameterKind::unknown;
 };
 
 // The arguments as a launch takes them; owns the bytes they point to.
 class Arguments {
  public:
-  Arguments(const Device& device, const std::vector<ArgumentSpec>& specs, const Buffers& buffers) {
-    for (const auto& spec : specs)
-      at_place(spec.place, [&] { std::visit([&](const auto& value) { add(device, value, buffers); }, spec.value); });
+  Arguments(const Device& device, const std::vector<ArgumentSpec>& specs, const Buffers& buffers)
+      : device_(device), buffers_(buffers) {
+    for (const auto& spec : specs) {
+      const Bytes value = value_of(spec);
+      auto chunks = std::make_unique<Chunk[]>(value.bytes.size() / sizeof(Chunk) + 1);
+      std::copy(value.bytes.begin(), value.bytes.end(), chunks[0].bytes);
+      list_.push_back({chunks.get(), value.bytes.size(), value.kind, nullptr});
+      storage_.push_back(std::move(chunks));
+    }
   }
   std::span<const Argument> list() const { return list_; }
 
@@ -95,25 +131,49 @@ class Arguments {
   struct alignas(64) Chunk {
     std::byte bytes[64];
   };
+  const Device& device_;
+  const Buffers& buffers_;
+  std::vector<Buffer> memory_;  // what pointers point to
   std::vector<std::unique_ptr<Chunk[]>> storage_;
   std::vector<Argument> list_;
 
-  void add(std::span<const std::byte> bytes, ParameterKind kind) {
-    auto chunks = std::make_unique<Chunk[]>(bytes.size() / sizeof(Chunk) + 1);
-    std::copy(bytes.begin(), bytes.end(), chunks[0].bytes);
-    list_.push_back({chunks.get(), bytes.size(), kind, nullptr});
-    storage_.push_back(std::move(chunks));
+  Bytes value_of(const ArgumentSpec& spec) {
+    return at_place(spec.place,
+                    [&] { return std::visit([&](const auto& value) { return value_of(value); }, spec.value); });
   }
-  void add(const Device&, const BufferArgument& argument, const Buffers& buffers) {
-    const std::uint64_t address = buffers.address(argument.buffer) + argument.offset;
-    add(std::as_bytes(std::span(&address, 1)), ParameterKind::pointer);
+  static Bytes address_as_value(std::uint64_t address) {
+    const auto bytes = std::as_bytes(std::span(&address, 1));
+    return {{bytes.begin(), bytes.end()}, alignof(std::uint64_t), ParameterKind::pointer};
   }
-  void add(const Device&, const ScalarArgument& argument, const Buffers&) { add(argument.bytes, argument.kind); }
-  void add(const Device& device, const TensorMapArgument& argument, const Buffers& buffers) {
+  Bytes value_of(const BufferArgument& argument) {
+    return address_as_value(buffers_.address(argument.buffer) + argument.offset);
+  }
+  Bytes value_of(const ScalarArgument& argument) { return {argument.bytes, argument.alignment, argument.kind}; }
+  Bytes value_of(const TensorMapArgument& argument) {
     TensorMapSpec spec = argument.map;
-    spec.address = buffers.address(argument.buffer) + argument.offset;
-    const TensorMap map = make_tensor_map(device, spec);
-    add(bytes_of(map), ParameterKind::aggregate);
+    spec.address = buffers_.address(argument.buffer) + argument.offset;
+    const TensorMap map = make_tensor_map(device_, spec);
+    const auto bytes = bytes_of(map);
+    return {{bytes.begin(), bytes.end()}, argument.alignment, ParameterKind::aggregate};
+  }
+  // Each member at the next multiple of its alignment, the whole a multiple of the largest.
+  Bytes value_of(const StructArgument& argument) {
+    Bytes all{{}, 1, ParameterKind::aggregate};
+    const auto pad = [&](std::size_t unit) { all.bytes.resize((all.bytes.size() + unit - 1) / unit * unit); };
+    for (const ArgumentSpec& member : argument.members) {
+      const Bytes value = value_of(member);
+      pad(value.alignment);
+      all.bytes.insert(all.bytes.end(), value.bytes.begin(), value.bytes.end());
+      all.alignment = std::max(all.alignment, value.alignment);
+    }
+    pad(all.alignment);
+    return all;
+  }
+  Bytes value_of(const PointerArgument& argument) {
+    const Bytes value = value_of(*argument.to);
+    Buffer& memory = memory_.emplace_back(device_, value.bytes.size());
+    if (!value.bytes.empty()) memory.upload(value.bytes);
+    return address_as_value(memory.address());
   }
 };
 
@@ -193,9 +253,14 @@ jit::Program compile_case(const Case& description, const Architecture& arch, boo
   jit::Options options{.arch = arch,
                        .defines = description.defines,
                        .include_folders = {std::filesystem::absolute(description.module).parent_path()},
+                       .flags = description.options,
                        .line_table = line_table};
+  for (const auto& folder : description.include_folders)
+    options.include_folders.push_back(std::filesystem::absolute(folder));
   // An instance of a template exists only where it is named.
   if (description.entry.find('<') != std::string::npos) options.name_expressions.push_back(description.entry);
+  for (const BufferSpec& buffer : description.buffers)
+    if (!buffer.symbol.empty()) options.name_expressions.push_back(address_of(buffer.symbol));
   return jit::compile({description.module.filename().string(), read_text(description.module)}, options);
 }
 
@@ -227,11 +292,15 @@ RunResult run_case(const Case& description, const RunRequest& request) {
   result.entry =
       instance ? result.program->lowered.at(description.entry) : resolve_entry(module.entries(), description.entry);
   const Kernel kernel = module.kernel(result.entry);
-  const Buffers buffers(device, description.buffers, request.poison, request.tell);
+  // A .cu names its variables as C++ does.
+  const auto symbol = [&](const std::string& name) {
+    return module.symbol(result.program ? result.program->lowered.at(address_of(name)) : name);
+  };
+  const Buffers buffers(device, description.buffers, symbol, request.poison, request.tell);
   const Arguments arguments(device, description.arguments, buffers);
   for (std::size_t i = 0; is_virtual && i < description.buffers.size(); ++i) {
     const BufferSpec& buffer = description.buffers[i];
-    if (buffer.layout.bytes == 0) continue;
+    if (buffer.layout.bytes == 0 || !buffer.symbol.empty()) continue;  // variables have their names
     vgpu::name_memory(device, buffers.address(i), buffer.name);
     // For the judge poison is memory that nobody has written.
     if (std::holds_alternative<Poison>(buffer.fill)) vgpu::mark_unwritten(device, buffers.address(i));

@@ -9,7 +9,7 @@ using testing::StartsWith;
 TEST_F(Program, RunsEveryExampleOnTheVirtualGpu) {
   const Ended demo = start("demo --device virtual " + examples.string());
   EXPECT_EQ(demo.status, 0) << demo.out << demo.err;
-  for (const char* name : {"reduce", "saxpy", "tma_copy", "transpose", "vector_add"})
+  for (const char* name : {"reduce", "saxpy", "struct_arguments", "tma_copy", "transpose", "vector_add"})
     EXPECT_THAT(demo.out, HasSubstr(std::string("\n") + name));
   EXPECT_THAT(demo.out, Not(HasSubstr("WRONG")));
 }
@@ -142,6 +142,28 @@ TEST_F(Program, MacrosOfTheCommandLineReachTheCompiler) {
   const Ended refused = start(run_virtual((examples / "saxpy.json").string()) + " --define VALUE=7");
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.err, HasSubstr("saxpy.ptx is PTX, which has no macros"));
+}
+
+TEST_F(Program, StructsMapsBehindPointersAndVariablesReachTheKernel) {
+  const std::string example = (examples / "struct_arguments.json").string();
+  EXPECT_EQ(start("check " + example).status, 0);
+  std::filesystem::copy(examples / "headers", folder_ / "headers");
+  // A variable that is filled has that value, one that is not the module's own.
+  EXPECT_EQ(start(run_virtual(changed("struct_arguments.json", "{\"value\": 42}", "{\"value\": 1}"))).status, 1);
+  EXPECT_EQ(start(run_virtual(changed("struct_arguments.json", "\"start\": 2, ", "\"start\": 3, "))).status, 1);
+  const auto refused = [&](std::string_view part, std::string_view by) {
+    const Ended ended = start(run_virtual(changed("struct_arguments.json", part, by)));
+    EXPECT_EQ(ended.status, 2) << ended.out;
+    return ended.err;
+  };
+  EXPECT_THAT(refused("counts::launches", "counts::lunches"), HasSubstr("lunches"));
+  EXPECT_THAT(refused("\"shape\": [2]", "\"shape\": [3]"),
+              HasSubstr("buffers.factors: the variable \"factors\" has 8 bytes, and 12 are described here"));
+  EXPECT_THAT(refused("\"box\": [16, 16]}},\n", "\"box\": [16, 16]}, \"alignment\": 64},\n"),
+              HasSubstr("is a struct of 256 B, and the kernel takes a struct of 384 B"));
+  EXPECT_THAT(refused("--use_fast_math", "-DX=1"), HasSubstr("'-DX=1' is no flag here: macros have a place"));
+  EXPECT_THAT(refused("--use_fast_math", "--no-such-flag"), HasSubstr("no-such-flag"));
+  EXPECT_THAT(refused("\"include\": [\"headers\"],", ""), HasSubstr("tiles.cuh"));
 }
 
 TEST_F(Program, LostSpeedIsToldWithoutAGpu) {

@@ -52,6 +52,30 @@ TEST(Launch, RunsAKernelOnViewsAndNumbers) {
   EXPECT_EQ(vgpu::last_run(hopper()).blocks, 8u);
 }
 
+TEST(Modules, GiveTheAddressesOfTheirVariables) {
+  const Module module = Module::load_ptx(hopper(), R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .u32 counter[3] = {5, 6, 7};
+.const .align 8 .u64 factor = 9;
+.visible .entry k() { ret; }
+)");
+  const Symbol counter = module.symbol("counter"), factor = module.symbol("factor");
+  EXPECT_EQ(counter.bytes, 12u);
+  EXPECT_EQ(factor.bytes, 8u);
+  const Stream stream(hopper());
+  std::uint32_t values[3] = {};
+  std::uint64_t value = 0;
+  stream.download(std::as_writable_bytes(std::span(values)), counter.address);
+  stream.download(std::as_writable_bytes(std::span(&value, 1)), factor.address);
+  stream.synchronize();
+  EXPECT_EQ(values[2], 7u);
+  EXPECT_EQ(value, 9u);
+  EXPECT_EQ(module.kernel("k").symbol("counter").address, counter.address);
+  EXPECT_REFUSED(module.symbol("nothing"), not_found, "has no variable 'nothing'");
+}
+
 TEST(Launch, TakesAPreparedListOfArguments) {
   const std::vector<std::int32_t> values(4, 5);
   const Buffer buffer = Buffer::of<std::int32_t>(hopper(), values);

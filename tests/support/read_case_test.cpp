@@ -108,6 +108,29 @@ TEST_F(CaseFile, IsReadInFull) {
   EXPECT_EQ(c.outputs[0].tolerance.relative, 0.25);
 }
 
+TEST_F(CaseFile, StructsPointersSymbolsAndCompilerFieldsAreRead) {
+  std::filesystem::create_directory(folder_ / "headers");
+  std::string text = changed(R"("defines")", R"("include": ["headers"], "options": ["--use_fast_math"], "defines")");
+  text.replace(text.find(R"({"i32": -256})"), 13,
+               R"({"struct": [{"u8": 7}, {"pointer": {"tensor_map": {"buffer": "x", "box": [8, 8]}, "alignment": 64}},
+                  {"bytes": "0102", "alignment": 4}]})");
+  text.replace(text.find(R"("shape": [], "fill": {"value": 18446744073709551615})"), 52,
+               R"("shape": [], "symbol": "ns::n")");
+  const Case c = read(text);
+  EXPECT_EQ(c.include_folders, std::vector{folder_ / "headers"});
+  EXPECT_EQ(c.options, std::vector<std::string>{"--use_fast_math"});
+  EXPECT_EQ(c.buffers[2].symbol, "ns::n");
+  EXPECT_FALSE(c.buffers[2].filled);
+  EXPECT_TRUE(c.buffers[1].filled && c.buffers[1].symbol.empty());
+  const auto& members = std::get<StructArgument>(c.arguments[2].value).members;
+  ASSERT_EQ(members.size(), 3u);
+  EXPECT_EQ(as<std::uint8_t>(members[0]), 7);
+  const ArgumentSpec& to = *std::get<PointerArgument>(members[1].value).to;
+  EXPECT_EQ(std::get<TensorMapArgument>(to.value).alignment, 64u);
+  EXPECT_EQ(std::get<ScalarArgument>(members[2].value).alignment, 4u);
+  EXPECT_THAT(members[1].place, HasSubstr("arguments[2].struct[1]"));
+}
+
 TEST_F(CaseFile, MistakesAreRefusedWithLineColumnAndField) {
   EXPECT_EQ(refused_with(R"({"buffer": "y", "offset")", R"({"buffer": "z", "offset")"),
             R"(copy.json:12:16: arguments[1].buffer: there is no buffer "z"; there are x, y, n)");
@@ -154,6 +177,13 @@ TEST_F(CaseFile, EachFieldRefusesWhatItIsNot) {
       {"{\"i32\": -256}", "{\"int\": 1}", "arguments[2].int: there is no such field"},
       {"{\"i32\": -256}", "{\"i32\": 1, \"f32\": 1}", "arguments[2]: exactly one field is expected here, not 2"},
       {"{\"i32\": -256}", "7", "arguments[2]: an object is expected here, not 7"},
+      {"{\"i32\": -256}", "{\"struct\": []}", "arguments[2].struct: a struct has at least one member"},
+      {"{\"i32\": -256}", "{\"struct\": [{\"i32\": 1.5}]}", "arguments[2].struct[0].i32: an integer is expected here"},
+      {"{\"i32\": -256}", "{\"pointer\": {\"buffer\": \"z\"}}", "arguments[2].pointer.buffer: there is no buffer"},
+      {"{\"i32\": -256}", "{\"bytes\": \"00\", \"alignment\": 3}", "arguments[2].alignment: an alignment is a power"},
+      {"\"defines\"", "\"include\": [\"nowhere\"], \"defines\"", "include[0]: there is no file"},
+      {"\"defines\"", "\"include\": [\"copy.cu\"], \"defines\"", "include[0]: a folder is expected here"},
+      {"\"shape\": [],", "\"shape\": [], \"symbol\": \"\",", "buffers.n.symbol: the name of a variable"},
       {"{\"f32\": 0.5}", "{\"f32\": \"half\"}", "arguments[3].f32: a number (or \"nan\""},
       {"00fF", "00f", "arguments[5].bytes: an even number"},
       {"00fF", "0g", "arguments[5].bytes: 'g' is no hexadecimal digit"},
