@@ -1,6 +1,7 @@
-// tcgen05.cp in every confirmed shape against the sheet's table, and cluster launch control.
+// tcgen05.cp in every confirmed shape against the sheet's table and CuTe's layouts, and cluster launch control.
 #include <set>
 
+#include "vgpu/tcgen05/cute.hpp"
 #include "vgpu/tcgen05/kernels.hpp"
 #include "vgpu/tcgen05/sheet.hpp"
 
@@ -25,6 +26,18 @@ std::set<uint32_t> lanes_of(const std::string& shape, uint32_t i) {
   if (shape == "64x128b.warpx2::01_23") return i < 32 ? std::set{i, i + 32} : std::set{i + 32, i + 64};
   if (shape == "32x128b.warpx4") return {i, i + 32, i + 64, i + 96};
   return {i};
+}
+
+// The same by CuTe, and the column of a word of the row.
+std::set<uint32_t> lanes_by_cute(const std::string& shape, uint32_t row) {
+  const auto& walks = cute::vectors().walks("cp " + shape);
+  std::set<uint32_t> lanes;
+  for (uint32_t copy = 0; copy < walks.at(2).count(); ++copy)
+    lanes.insert(walks.at(0).at(row).lane + walks.at(2).at(copy).lane);
+  return lanes;
+}
+uint32_t column_by_cute(const std::string& shape, uint32_t word) {
+  return cute::vectors().walks("cp " + shape).at(1).at(word).column;
 }
 
 void check(const CellCopy& c, int blocks, int swizzle, Mode mode) {
@@ -56,11 +69,15 @@ void check(const CellCopy& c, int blocks, int swizzle, Mode mode) {
   const auto got = gpu.download<uint32_t>(out, cells);
   std::vector<uint32_t> want(cells, fresh);
   for (uint32_t block = 0; block < count; ++block)
-    for (uint32_t row = 0; row < c.rows; ++row)
-      for (uint32_t byte = 0; byte < 16 * c.pieces; byte += 4)
+    for (uint32_t row = 0; row < c.rows; ++row) {
+      ASSERT_EQ(lanes_of(c.shape, row), lanes_by_cute(c.shape, row));
+      for (uint32_t byte = 0; byte < 16 * c.pieces; byte += 4) {
+        ASSERT_EQ(byte / 4, column_by_cute(c.shape, byte / 4));
         for (const uint32_t lane : lanes_of(c.shape, row))
           want[(block * 128 + lane) * 512 + 40 + byte / 4] =
               image[(block * image_bytes + layout.byte(row, byte, 1)) / 4];
+      }
+    }
   ASSERT_EQ(got, want);
 }
 

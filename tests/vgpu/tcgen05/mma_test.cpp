@@ -1,6 +1,8 @@
-// tcgen05.mma against the sheet's formulas: every kind, type, order, swizzle and place of D and A, one block and two.
+// tcgen05.mma against the sheet's formulas and CuTe's layouts: every kind, type, order, swizzle and place of D and A,
+// one block and two.
 #include <random>
 
+#include "vgpu/tcgen05/cute.hpp"
 #include "vgpu/tcgen05/kernels.hpp"
 #include "vgpu/tcgen05/sheet.hpp"
 
@@ -10,6 +12,7 @@ namespace {
 using sheet::Layout;
 using sheet::Type;
 using std::uint32_t;
+using std::uint64_t;
 using std::uint8_t;
 
 constexpr uint32_t image_bytes = 96 * 1024, b_begin = 32 * 1024, a_cells = 256;
@@ -27,6 +30,7 @@ struct Product {
   std::string mask = "";     // before it
   bool twice = false;        // and once more on top of the first sum
   int negate = 0;            // bits 13 and 14
+  bool as_cute = false;      // A and B lie as CuTe lays them, under its descriptors
 
   uint32_t k() const { return 32 / static_cast<uint32_t>(sheet::bytes_of(a)); }
   static uint32_t code(Type type) {
@@ -62,8 +66,42 @@ struct Product {
     }
     return l;
   }
-  Layout layout_a() const { return layout(a, a_mn, a_swizzle); }
-  Layout layout_b() const { return layout(b, b_mn, b_swizzle); }
+  // CuTe's, by the size of the type.
+  static const cute::Operand& cute_operand(Type type, bool mn_major, int swizzle) {
+    constexpr const char* swizzles[] = {"none", "128_32", "128", "", "64", "", "32"};
+    const int bytes = sheet::bytes_of(type);
+    return cute::vectors().operand(fmt::format("{} {} {}",
+                                               bytes == 4   ? "tf32"
+                                               : bytes == 2 ? "f16"
+                                                            : "s8",
+                                               mn_major ? "mn" : "k", swizzles[swizzle]));
+  }
+  // How a matrix lies: by the sheet, or by CuTe.
+  struct Place {
+    Layout layout;
+    const cute::Operand* cute = nullptr;
+    uint32_t es = 2;
+
+    uint64_t descriptor() const { return cute != nullptr ? cute->descriptor : layout.descriptor(); }
+    // With the offsets of CuTe's descriptor the sheet's formulas must lead to CuTe's bytes.
+    uint32_t byte(uint32_t mn, uint32_t k) const {
+      const uint32_t at = layout.byte(mn, k, es);
+      if (cute != nullptr) {
+        EXPECT_EQ(at, cute->byte(mn, k));
+      }
+      return at;
+    }
+  };
+  Place place(Type type, bool mn_major, int swizzle) const {
+    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(type));
+    if (!as_cute) return {layout(type, mn_major, swizzle), nullptr, es};
+    const cute::Operand& operand = cute_operand(type, mn_major, swizzle);
+    const auto offset = [&](int bit) { return static_cast<uint32_t>(operand.descriptor >> bit & 0x3fff) << 4; };
+    EXPECT_EQ(operand.descriptor >> 61, static_cast<uint64_t>(swizzle));
+    return {{mn_major, swizzle, offset(16), offset(32)}, &operand, es};
+  }
+  Place place_a() const { return place(a, a_mn, a_swizzle); }
+  Place place_b() const { return place(b, b_mn, b_swizzle); }
 
   std::string name() const {
     return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{}", kind, static_cast<int>(a),
@@ -125,8 +163,8 @@ std::string kernel_of(const Product& p) {
   body += fmt::format("  add.u32 %r22, %base, {};\n  add.u32 %r23, %base, {};\n", p.d_lane << 16 | p.d_column,
                       (p.blocks == 1 && p.m == 64 ? p.d_lane << 16 : 0) + a_cells);
   body += "  shr.u32 %r24, %image, 4;\n  cvt.u64.u32 %rd2, %r24;\n";
-  body += fmt::format("  add.u64 %rd3, %rd2, {};\n  add.u64 %rd4, %rd2, {};\n", p.layout_a().descriptor(),
-                      p.layout_b().descriptor() + (b_begin >> 4));
+  body += fmt::format("  add.u64 %rd3, %rd2, {};\n  add.u64 %rd4, %rd2, {};\n", p.place_a().descriptor(),
+                      p.place_b().descriptor() + (b_begin >> 4));
   const std::string a = p.a_in_tensor_memory ? "[%r23]" : "%rd3";
   body += "  setp.eq.u32 %p4, %rank, 0;\n  and.pred %p4, %p4, %first;\n  @!%p4 bra issued;\n";
   for (const int accumulate : p.twice ? std::vector<int>{0, 1} : std::vector<int>{0})
@@ -170,7 +208,10 @@ void check(const Product& p, Mode mode = Mode::friendly, std::uint64_t seed = 0,
       ASSERT_TRUE(finding.severity == Severity::advice || finding.name == "uninitialised-read") << finding.text();
   }
 
-  const uint32_t es_a = static_cast<uint32_t>(sheet::bytes_of(p.a)), es_b = static_cast<uint32_t>(sheet::bytes_of(p.b));
+  const Product::Place place_a = p.place_a(), place_b = p.place_b();
+  const std::string name_of_d = fmt::format("d {} {} {}", p.blocks, p.m, p.n);
+  const std::vector<cute::Walk>* const d_by_cute =
+      cute::vectors().has_walks(name_of_d) ? &cute::vectors().walks(name_of_d) : nullptr;
   const uint32_t rows = static_cast<uint32_t>(p.m / p.blocks), n = static_cast<uint32_t>(p.n);
   const double sign = p.negate == 1 || p.negate == 2 ? -1 : 1;
   std::vector<bool> is_d(cells);
@@ -180,19 +221,23 @@ void check(const Product& p, Mode mode = Mode::friendly, std::uint64_t seed = 0,
         double sum = 0, size = 0;
         const uint32_t owner = j / (n / blocks), column = j % (n / blocks);
         for (uint32_t k = 0; k < p.k(); ++k) {
-          uint32_t a_at = block * image_bytes + p.layout_a().byte(i, k, es_a);
+          uint32_t a_at = block * image_bytes + place_a.byte(i, k);
           if (p.a_in_tensor_memory) {
             const uint32_t lane = sheet::cell_of_d(p.blocks, p.m, p.n, i, 0).lane +
                                   (p.blocks == 1 && p.m == 64 ? static_cast<uint32_t>(p.d_lane) : 0);
-            a_at = block * image_bytes + lane * 32 + k * es_a;
+            a_at = block * image_bytes + lane * 32 + k * place_a.es;
           }
-          const uint32_t b_at = owner * image_bytes + b_begin + p.layout_b().byte(column, k, es_b);
+          const uint32_t b_at = owner * image_bytes + b_begin + place_b.byte(column, k);
           const double term = sheet::value(p.a, &image[a_at]) * sheet::value(p.b, &image[b_at]);
           sum += term;
           size += std::abs(term);
         }
         sum *= sign;
         const auto place = sheet::cell_of_d(p.blocks, p.m, p.n, i, j);
+        if (d_by_cute != nullptr) {
+          const sheet::Cell row = d_by_cute->at(0).at(i), along = d_by_cute->at(1).at(j);
+          ASSERT_EQ(place, (sheet::Cell{row.lane + along.lane, row.column + along.column}));
+        }
         const std::size_t cell = (block * 128 + place.lane + static_cast<uint32_t>(p.d_lane)) * 512 + place.column +
                                  static_cast<uint32_t>(p.d_column);
         is_d[cell] = true;
@@ -243,6 +288,72 @@ TEST(TensorMultiply, ReadsEveryMnMajorSwizzleOfEveryKind) {
   }
   check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .a_mn = true, .b_mn = true, .a_swizzle = 1, .b_swizzle = 1});
   check({.kind = "tf32", .a = Type::tf32, .b = Type::tf32, .b_mn = true, .a_swizzle = 2, .b_swizzle = 1});
+}
+
+constexpr int swizzles_of_all[] = {0, 6, 4, 2};
+
+// Every kind, type and pair of orders that CuTe has an instruction descriptor for, with its own, on operands that lie
+// as it lays them in every swizzle.
+TEST(TensorMultiply, AgreesWithCuTe) {
+  const std::map<std::string, Type> types = {{"f16", Type::f16},   {"bf16", Type::bf16}, {"tf32", Type::tf32},
+                                             {"e4m3", Type::e4m3}, {"e5m2", Type::e5m2}, {"s8", Type::s8},
+                                             {"u8", Type::u8}};
+  int turn = 0;
+  for (const auto& [name, bits] : cute::vectors().products()) {
+    std::istringstream words(name);
+    std::string kind, a, b, sum, a_order, b_order;
+    Product p;
+    words >> kind >> a >> b >> sum >> p.m >> p.n >> a_order >> b_order;
+    p.kind = kind.c_str();
+    p.a = types.at(a);
+    p.b = types.at(b);
+    p.sum = sum == "f16" ? 0 : sum == "f32" ? 1 : 2;
+    p.a_mn = a_order == "mn";
+    p.b_mn = b_order == "mn";
+    p.blocks = p.m == 256 ? 2 : 1;
+    EXPECT_EQ(p.descriptor(), bits) << name;
+    if (p.n > 64) continue;  // the same instruction, larger
+    p.as_cute = true;
+    const auto swizzle = [&](bool mn, Type type) { return mn && type == Type::tf32 ? 1 : swizzles_of_all[turn++ % 4]; };
+    p.a_swizzle = swizzle(p.a_mn, p.a);
+    p.b_swizzle = swizzle(p.b_mn, p.b);
+    ASSERT_NO_FATAL_FAILURE(check(p));
+  }
+  for (const int swizzle : swizzles_of_all) {  // and each swizzle in both orders
+    for (const bool mn : {false, true}) {
+      check({.a_mn = mn, .b_mn = mn, .a_swizzle = swizzle, .b_swizzle = swizzle, .as_cute = true});
+      check({.kind = "i8",
+             .a = Type::s8,
+             .b = Type::s8,
+             .sum = 2,
+             .a_mn = mn,
+             .b_mn = mn,
+             .a_swizzle = swizzle,
+             .b_swizzle = swizzle,
+             .as_cute = true});
+    }
+    check({.kind = "tf32",
+           .a = Type::tf32,
+           .b = Type::tf32,
+           .a_swizzle = swizzle,
+           .b_swizzle = swizzle,
+           .as_cute = true});
+  }
+}
+
+// Of A in tensor memory the sheet says what CuTe does.
+TEST(TensorMultiply, TakesAWhereCuTePutsIt) {
+  for (const auto& [blocks, m, type, bytes] : {std::tuple{1, 64, "f16", 2u},
+                                               {1, 128, "f16", 2u},
+                                               {1, 128, "tf32", 4u},
+                                               {1, 128, "s8", 1u},
+                                               {2, 256, "f16", 2u}}) {
+    const auto& walks = cute::vectors().walks(fmt::format("a {} {} {}", blocks, m, type));
+    for (uint32_t i = 0; i < static_cast<uint32_t>(m / blocks); ++i)
+      EXPECT_EQ(walks.at(0).at(i), (sheet::Cell{sheet::cell_of_d(blocks, m, 64, i, 0).lane, 0}));
+    for (uint32_t k = 0; k < 32 / bytes; k += 4 / bytes)
+      EXPECT_EQ(walks.at(1).at(k * bytes / 4), (sheet::Cell{0, k * bytes / 4}));
+  }
 }
 
 TEST(TensorMultiply, WritesDWhereTheSheetSays) {

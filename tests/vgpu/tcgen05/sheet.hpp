@@ -74,6 +74,7 @@ struct Layout {
 
 struct Cell {
   uint32_t lane, column;
+  bool operator==(const Cell&) const = default;
 };
 
 // Where D[i][j] lies, i counted within the block.

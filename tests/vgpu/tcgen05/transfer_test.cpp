@@ -1,4 +1,5 @@
-// tcgen05.ld and st in every shape and count against the sheet's formulas, with pack and unpack.
+// tcgen05.ld and st in every shape and count against the sheet's formulas and CuTe's layouts, with pack and unpack.
+#include "vgpu/tcgen05/cute.hpp"
 #include "vgpu/tcgen05/kernels.hpp"
 #include "vgpu/tcgen05/sheet.hpp"
 
@@ -44,6 +45,19 @@ struct Case {
     if (packed) c.column *= 2;
     if (form.shape == Shape::b16x32x2) c.column += t / 16 * apart;
     return c;
+  }
+  // The same by CuTe, of `ld` or `st`; of a half of the register, 0 or 1.
+  sheet::Cell by_cute(const char* name, uint32_t t, uint32_t r, uint32_t half) const {
+    const auto& walks =
+        cute::vectors().walks(fmt::format("{} {} {} {}", name, form.name, count, packed ? "packed" : "plain"));
+    const sheet::Cell thread = walks.at(0).at(t), reg = walks.at(1).at(r), part = walks.at(2).at(half);
+    return {thread.lane + reg.lane + part.lane, thread.column + reg.column + part.column};
+  }
+  void expect_as_cute(const char* name, uint32_t t, uint32_t r) const {
+    sheet::Cell place = cell(t, r);
+    ASSERT_EQ(place, by_cute(name, t, r, 0)) << "lane " << t << " register " << r;
+    if (packed) ++place.column;
+    ASSERT_EQ(place, by_cute(name, t, r, 1)) << "lane " << t << " register " << r;
   }
 };
 
@@ -96,6 +110,7 @@ TEST(TensorTransfer, StoresEveryShapeAndCount) {
       for (uint32_t t = 0; t < 32; ++t)
         for (uint32_t r = 0; r < static_cast<uint32_t>(c.registers()); ++r) {
           const auto cell = c.cell(t, r);
+          ASSERT_NO_FATAL_FAILURE(c.expect_as_cute("st", t, r));
           uint32_t* to = &want[(32 * w + c.lane + cell.lane) * 512 + c.column + cell.column];
           to[0] = c.packed ? stored(w, t, r) & 0xffff : stored(w, t, r);
           if (c.packed) to[1] = stored(w, t, r) >> 16;
@@ -123,6 +138,7 @@ TEST(TensorTransfer, LoadsEveryShapeAndCount) {
     for (uint32_t thread = 0; thread < 128; ++thread)
       for (uint32_t r = 0; r < static_cast<uint32_t>(c.registers()); ++r) {
         const auto cell = c.cell(thread % 32, r);
+        ASSERT_NO_FATAL_FAILURE(c.expect_as_cute("ld", thread % 32, r));
         const uint32_t lane = thread / 32 * 32 + c.lane + cell.lane, column = c.column + cell.column;
         const uint32_t want =
             c.packed ? (number(lane, column) & 0xffff) | number(lane, column + 1) << 16 : number(lane, column);
