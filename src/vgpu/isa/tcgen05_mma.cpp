@@ -162,6 +162,8 @@ void multiply_one(Warp& warp, const Multiply& m, u32 d_bits, u32 a_bits, u32 lan
   shape.n = instruction.n();
   shape.d = TensorAddress::of(d_bits);
   for (std::size_t i = 0; i < m.kept.size(); ++i) shape.kept[i] = warp.source32(m.kept[i])[lane];
+  if (shape.blocks == 2 && shape.kept != decltype(shape.kept){})
+    warp.fault("lanes of a pair's D are not to be written, and which block the upper ones mean is not confirmed", lane);
   TensorStep step;
   step.a_mn_major = instruction.a_mn_major();
   step.b_mn_major = instruction.b_mn_major();
@@ -233,7 +235,6 @@ void tensor_multiply(FunctionDecoder& d) {
     m.kept = d.sources(d.operand(next++), Type::b32);
     const std::size_t words = static_cast<std::size_t>(m.form.blocks) * 4;
     if (m.kept.size() != words) d.refuse(fmt::format("the lanes not to write are {} registers", words));
-    if (m.form.blocks == 2) d.refuse("which block the mask of a pair's upper lanes means is not confirmed");
   }
   m.accumulate = d.predicate(d.operand(next++));
   if (d.operands() > next) {

@@ -282,6 +282,8 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   const int dimensions = 1 + d.modifiers.take_one_of({"1d", "2d", "3d", "4d", "5d"});
   if (dimensions == 0) d.refuse("it has 1 to 5 dimensions");
   if (prefetch && !d.modifiers.take("L2")) d.refuse("a prefetch is to .L2");
+  // PTX has it behind the multicast; CUTLASS writes it before the spaces, and ptxas takes it.
+  const int group = d.modifiers.take_one_of({"cta_group::1", "cta_group::2"});
   const AddressSpace first = take_space_first(d);
   const bool load = !prefetch && first != AddressSpace::global;
   if (!prefetch) {
@@ -310,7 +312,7 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   if (!prefetch && !d.modifiers.take(load ? "mbarrier::complete_tx::bytes" : "bulk_group"))
     d.refuse(load ? "it needs .mbarrier::complete_tx::bytes" : "it needs .bulk_group");
   t.multicast = load && d.modifiers.take("multicast::cluster");
-  const int group = load ? d.modifiers.take_one_of({"cta_group::1", "cta_group::2"}) : -1;
+  if (group >= 0 && !load) d.refuse("`.cta_group` is of loads");
   if (group >= 0 && !d.chip().tensor_memory)
     d.refuse(fmt::format("`.cta_group` comes with sm_100a, and this is {}", d.chip().arch.name()));
   t.for_pairs = group == 1;

@@ -71,6 +71,16 @@ TEST(PairCopy, IsCountedByTheBarrierOfEitherBlock) {
   for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(got[i], i / 32 * 64 + i % 32);
 }
 
+// As CUTLASS writes it: .cta_group::2 before the state spaces, which PTX does not have and ptxas takes.
+TEST(PairCopy, MayNameTheGroupBeforeTheSpaces) {
+  const auto got =
+      run("asm volatile(\"cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes "
+          "[%0], [%1, {%3, %4}], [%2];\" ::\"r\"(SharedAddress(tile).value), \"l\"(&map), "
+          "\"r\"(cluster::map(own, rank & 2).value), \"r\"(0), \"r\"(rank) : \"memory\")",
+          "(rank % 2 == 0 ? 512 : 0)");
+  for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(got[i], i / 32 * 64 + i % 32);
+}
+
 // One copy to all four, counted by the odd block of each pair, twice.
 TEST(PairCopy, ToManyIsCountedByTheBlockOfEachPairThatIsAsOddAsTheBarriers) {
   const auto got = run("if (rank == 0) tma::load_multicast_for_pairs(tile, map, {0, 3}, cluster::map(own, 1), u16(15))",

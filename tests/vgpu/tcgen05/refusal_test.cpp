@@ -121,6 +121,19 @@ TEST(TensorRefusal, PlacesThatDoNotExistAreNamed) {
       contains(failure(f16, bf16_128x64, k_major_128, k_major_128 + 0x3000), "operand B reaches shared address"));
 }
 
+// CUTLASS gives the mask always: of zeros it means nothing.
+TEST(TensorRefusal, AMaskOfAPairsLanesIsEmpty) {
+  const auto masked = [](const char* last) {
+    return fmt::format(
+        "setp.eq.u32 %p4, %rank, 0;\n @%p4 tcgen05.mma.cta_group::2.kind::f16 [%r22], %rd3, %rd4, %r25, "
+        "{{0, 0, 0, 0, 0, 0, 0, {}}}, %p5;",
+        last);
+  };
+  const uint32_t bf16_256x64 = bf16_128x64 + (8u << 24);
+  EXPECT_EQ(failure(masked("0"), bf16_256x64, k_major_128, k_major_128, 0, 2), "");
+  EXPECT_TRUE(contains(failure(masked("1"), bf16_256x64, k_major_128, k_major_128, 0, 2), "is not confirmed"));
+}
+
 TEST(TensorRefusal, FormsThatAreNotImitatedAreNamed) {
   Gpu gpu("sm_100a");
   const std::pair<const char*, const char*> forms[] = {
@@ -138,8 +151,8 @@ TEST(TensorRefusal, FormsThatAreNotImitatedAreNamed) {
       {"tcgen05.mma.cta_group::1.kind::i8 [%r1], %rd1, %rd2, %r2, %p1, 1;", "only .kind::f16 and .kind::tf32 scale D"},
       {"tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1, 16;", "the scale of D is 0 to 15"},
       {"tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, {%r1, %r2}, %p1;", "the lanes not to write are 4"},
-      {"tcgen05.mma.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r2, {%r1, %r2, %r3, %r4, %r1, %r2, %r3, %r4}, %p1;",
-       "mask of a pair's upper lanes means is not confirmed"},
+      {"tcgen05.mma.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r2, {%r1, %r2, %r3, %r4}, %p1;",
+       "the lanes not to write are 8"},
       {"tcgen05.shift.cta_group::1.down [%r1];", "in which direction rows move is not confirmed"},
       {"tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%r1, %r2}, %r3, [%r4];", "of sm_103a"},
       {"tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r1}, [%r4];", "it is .x1 to .x32"},
