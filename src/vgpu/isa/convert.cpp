@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "vgpu/isa/convert_narrow.hpp"
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/floating.hpp"
 #include "vgpu/isa/numeric/rows.hpp"
@@ -216,6 +217,8 @@ void decode_pack(FunctionDecoder& d) {
 
 void convert(FunctionDecoder& d) {
   if (d.modifiers.take("pack")) return decode_pack(d);
+  if (d.modifiers.has("rs")) d.refuse("how .rs adds its random bits is not confirmed");
+  if (convert_narrow(d)) return;
   Conversion c;
   const int rounding = d.modifiers.take_one_of({"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi"});
   if (rounding >= 5) {

@@ -133,6 +133,48 @@ T maximum_of(T a, T b) {
   return std::max(a, b);
 }
 
+// Of floats: numbers go before NaN, or with .NaN the other way round; -0 is less than +0.
+struct FloatReduction {
+  bool largest = false, absolute = false, nan = false;
+
+  u32 read(u32 bits) const { return absolute ? bits & 0x7fffffff : bits; }
+  static bool is_nan(u32 bits) { return (bits & 0x7fffffff) > 0x7f800000; }
+  static i32 ordered(u32 bits) { return static_cast<i32>(bits >> 31 ? bits ^ 0x7fffffff : bits); }
+  u32 choose(u32 a, u32 b) const {
+    if (is_nan(a) || is_nan(b)) return is_nan(a) == nan ? a : b;
+    return (ordered(a) > ordered(b)) == largest ? a : b;
+  }
+};
+Step reduce_floats_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather(warp, op.b, active)) return *step;
+  const auto& r = op.as<FloatReduction>();
+  const u32* a = warp.source32(op.a);
+  u32 chosen = r.read(a[std::countr_zero(active)]);
+  for_each_lane(active, [&](u32 i) { chosen = r.choose(chosen, r.read(a[i])); });
+  if (FloatReduction::is_nan(chosen)) chosen = 0x7fffffff;
+  fill_row(warp.row32(op.d), active, [&](u32) { return chosen; });
+  return Step::go;
+}
+
+void decode_reduce_floats(FunctionDecoder& d, int operation) {
+  const Architecture& target = d.program().module().target;
+  if (!d.chip().tensor_memory || !(target.specific || target.family))
+    d.refuse(fmt::format("of .f32 it is of sm_100a and its family; this is code for {}", target.name()));
+  if (operation != 1 && operation != 2) d.refuse("of .f32 it is .min or .max");
+  FloatReduction r;
+  r.largest = operation == 2;
+  r.absolute = d.modifiers.take("abs");
+  r.nan = d.modifiers.take("NaN");
+  d.modifiers.take_type();
+  d.expect_operands(3);
+  const Operand row = d.destination(d.operand(0), Type::f32);
+  const Operand a = d.source(d.operand(1), Type::f32), members = d.source(d.operand(2), Type::b32);
+  Op& op = d.emit(&reduce_floats_op, Effect::none(), r);
+  op.d = row;
+  op.a = a;
+  op.b = members;
+}
+
 // The chip elects the lowest lane.
 Step elect_op(Warp& warp, const Op& op, u32 active) {
   if (const auto step = gather(warp, op.b, active)) return *step;
@@ -216,6 +258,7 @@ void match(FunctionDecoder& d) {
 void reduce_lanes(FunctionDecoder& d) {
   need_sync(d);
   const int operation = d.modifiers.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  if (d.modifiers.has("f32")) return decode_reduce_floats(d, operation);
   const Type type = d.modifiers.take_type();
   const bool is_signed = type == Type::s32;
   const bool bits = operation >= 3;

@@ -33,7 +33,7 @@ TEST(Refusal, EveryFamilySaysWhatItDoesNotKnow) {
       {"atom.global.add.b32 %r1, [%rd1], %r2;", "this operation has no form for this type"},
       {"red.global.cas.b32 [%rd1], %r2, %r3;", "`red` has neither .cas nor .exch"},
       {"shfl.down.b32 %r1, %r2, 1, 31;", "only the .sync form exists since sm_70"},
-      {"redux.sync.add.f32 %f1, %f2, -1;", "it is redux.sync"},
+      {"redux.sync.add.f64 %d1, %d2, -1;", "it is redux.sync"},
       {"bar.red.xor.pred %p1, 0, %p2;", "it is .red.popc.u32, .red.and.pred or .red.or.pred"},
       {"mbarrier.wibble.b64 [%rd1];", "mbarriers have no such operation"},
       {"mbarrier.init.global.b64 [%rd1], 1;", "an mbarrier lies in shared memory"},
