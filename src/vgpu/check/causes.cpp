@@ -18,7 +18,7 @@ bool is(const Finding& finding, std::initializer_list<Flaw> flaws) {
 
 bool misuses_barrier(const Finding& finding) {
   return is(finding, {Flaw::barrier_not_initialised, Flaw::barrier_reinitialised, Flaw::barrier_overrun,
-                      Flaw::wrong_byte_count, Flaw::missed_phase});
+                      Flaw::wrong_byte_count, Flaw::wrong_peer_barrier, Flaw::missed_phase});
 }
 
 bool follows(const Finding& finding, const Finding& cause) {

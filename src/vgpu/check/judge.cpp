@@ -78,6 +78,8 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   const Effect& effect = *site.effect;
   if (effect.whole_warp && !warp.resumed) check_aligned(warp, number, active);
   if (multiplies_ && effect.first && !warp.resumed) check_registers(state_of(warp), warp, number);
+  if (WarpState& state = state_of(warp); !state.loaded.empty() && effect.first && !warp.resumed)
+    note_use(warp, state, number);
   if (effect.kind == Effect::Kind::warp_sync && !warp.resumed) gather_warp(warp, op, active);
   if (site.reads_unwritten)
     findings_.report(Flaw::uninitialised_read, number, 0, [&](Finding& finding) {

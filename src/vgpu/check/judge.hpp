@@ -47,6 +47,7 @@ class Judge final : public Observer {
   void access(const Warp& warp, const Op& op, AccessKind kind, const u64* addresses, u32 bytes, u32 active) override;
   void out_of_bounds(const Fault& fault) override;
   void lanes_differ(const Warp& warp, const Op& op, u32 lane, u64 address, u32 bytes) override;
+  void names_foreign_lane(const Warp& warp, u32 lane) override;
   void shuffles_absent(const Warp& warp, const Op& op, u32 lane, u32 from) override;
   void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) override;
   void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) override;
@@ -112,11 +113,12 @@ class Judge final : public Observer {
       bool sum = false;  // D; else A
     };
     std::vector<InFlight> in_flight;
-    std::vector<u32> dirty;  // site + 1 of the last ordinary write since wgmma.fence
-    bool fenced = false;     // wgmma.fence has been run
-    u32 registers = 0;       // setmaxnreg
-    struct Together4 {       // instructions of whole warpgroups
-      u32 count = 0;         // of lanes
+    std::vector<u32> loaded;  // the tcgen05.ld whose value a register holds, by its number; 0: none that matters
+    std::vector<u32> dirty;   // site + 1 of the last ordinary write since wgmma.fence
+    bool fenced = false;      // wgmma.fence has been run
+    u32 registers = 0;        // setmaxnreg
+    struct Together4 {        // instructions of whole warpgroups
+      u32 count = 0;          // of lanes
       Stamp last;
     };
     Together4 budgets, multiplies;
@@ -197,8 +199,10 @@ class Judge final : public Observer {
     u32 twin = 0;      // the first of the same copies of one instruction's lanes
     u64 barrier = 0;   // that it signals, with rank
     TileLayout layout;
+    u64 tile = 0;  // of a copied tensor: the offset in shared memory
     bool matrix = false;
     bool tensor = false;                        // of tcgen05; what one thread issues takes place in that order
+    Stamp used;                                 // of a tcgen05.ld: the first use of a register that it wrote
     bool signals = false;                       // a barrier; else a group
     bool generic = false;                       // its writes are those of ordinary instructions: cp.async, st.async
     bool from_peer = false;                     // a message of another block's thread
@@ -317,9 +321,19 @@ class Judge final : public Observer {
   static GroupLine* tensor_line_of(WarpState& state, Completion completion, u32 lane);
   void wait_tensor(const Warp& warp, Completion completion);
   void fence_tensor(const Warp& warp, const Effect& effect, u32 lanes);
+  void note_loaded(const Warp& warp, WarpState& state, u32 load);
+  void note_use(const Warp& warp, WarpState& state, u32 site);
+  std::optional<Omission> relies_on_use(const Actor& actor, const Stamp& before, bool before_wrote) const;
   bool follows_in_order(const Actor& actor, const AsyncWork& work) const;
+  bool follows_by_fences(const Actor& actor, const AsyncWork& work) const;
   void check_tensor_fence(const Actor& actor, const Stamp& before, bool before_wrote, u64 address, u64 bytes);
   void describe_tensor_race(Finding& finding, u32 work, bool wrote, bool too_early) const;
+
+  // judge_pairs.cpp
+  const Mbarrier* peers_barrier(const Cluster& cluster, const Mbarrier& barrier);
+  bool bytes_went_to_peer(const Cluster& cluster, const Mbarrier& barrier);
+  void check_commit_to_peer(const Cluster& cluster, const Stamp& waiter, u64 address);
+  void check_equal_maps(const Actor& product, const Footprint& operands);
 
   // judge_async.cpp
   void commit(const Warp& warp, Completion groups, u32 lanes);

@@ -100,6 +100,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   work.bytes = issue.writes.bytes();
   work.barrier = issue.barrier;
   work.layout = issue.layout;
+  work.tile = issue.tile & shared_offset_mask;
   if (std::popcount(running_lanes_) > 1) work.twin = twin_of(number, issue);
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
   if (GroupLine* const line = tensor_line_of(state, effect.completion, lane)) {
@@ -107,6 +108,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
     work.tensor = true;
     work.line = work.source_line = line->id;
     work.time = work.source_time = line->open;
+    if (effect.completion == Completion::tensor_loads) note_loaded(warp, state, number);
   } else if (!work.signals) {
     auto& lines = effect.completion == Completion::bulk_groups ? state.bulk : state.copies;
     GroupLine& line = lines[lane];
@@ -135,6 +137,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   if (issue.layout.row_bytes != 0) actor.layout = &issue.layout;
   check_footprint(actor, issue.reads);
   actor.layout = nullptr;
+  if (effect.completion == Completion::tensor_products) check_equal_maps(actor, issue.reads);
   actor.reads = false;
   actor.writes = true;
   actor.stamp.strong = effect.atomic;

@@ -65,6 +65,8 @@ void Judge::stuck(const Cluster& cluster) {
     for (const Warp& warp : block->warps)
       for (const Part& part : warp.parts()) {
         const u32 site = sites_.of(*part.frame.function, part.pc);
+        if (part.wait.kind == WaitKind::mbarrier)
+          check_commit_to_peer(cluster, stamp(warp, part.mask, site), part.wait.address);
         waiting.try_emplace({number_of(*block), site, describe_wait(cluster, warp, part)},
                             stamp(warp, part.mask, site));
       }

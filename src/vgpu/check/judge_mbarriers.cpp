@@ -201,6 +201,7 @@ u64 Judge::arrival_issued(const Warp& warp, u32 lane, u64 address, bool incremen
   Mbarrier* barrier = find_mbarrier(warp.cluster(), address);
   WarpState& state = state_of(warp);
   const u64 number = ++arrivals_issued_;
+  const Stamp me = stamp(warp, 1u << lane, running_);
   Clock message = state.clock.release(1u << lane);
   GroupLine* const tensor = tensor_line_of(state, sites_.effect(running_).completion, lane);
   GroupLine& line = tensor != nullptr ? *tensor : state.copies[lane];
@@ -212,14 +213,14 @@ u64 Judge::arrival_issued(const Warp& warp, u32 lane, u64 address, bool incremen
     if (line.id != 0) message.learn(async_line(line.id), times);
     ++line.open;
     if (barrier != nullptr && address >> shared_rank_shift != warp.block().rank)
-      remember_visit(*warp.cluster().blocks[address >> shared_rank_shift], stamp(warp, 1u << lane, running_));
+      remember_visit(*warp.cluster().blocks[address >> shared_rank_shift], me);
   } else if (line.id != 0) {
     message.learn(async_line(line.id), plainly(line.open));
   }
   arrivals_[number] = std::move(message);
   if (barrier != nullptr && increments) ++barrier->pending;
-  if (barrier != nullptr) check_init_visible(warp, lane, address, *barrier, stamp(warp, 1u << lane, running_), false);
-  arrival_stamps_[number] = stamp(warp, 1u << lane, running_);
+  if (barrier != nullptr) check_init_visible(warp, lane, address, *barrier, me, false);
+  arrival_stamps_[number] = me;
   return number;
 }
 

@@ -165,7 +165,7 @@ void Judge::ends_in_a_copy(const Mbarrier& barrier, const AsyncWork& copy, u32 l
 void Judge::check_bytes_left(const Cluster& cluster) {
   for (const auto& block : cluster.blocks)
     for (auto& [offset, barrier] : state_of(*block).mbarriers) {
-      if (!barrier.valid || barrier.bytes == 0) continue;
+      if (!barrier.valid || barrier.bytes == 0 || bytes_went_to_peer(cluster, barrier)) continue;
       const Stamp& announced = barrier.expectation.exists() ? barrier.expectation : barrier.init;
       findings_.report(Flaw::wrong_byte_count, announced.site, barrier.copy.site, [&](Finding& finding) {
         const std::string name = names_.mbarrier(barrier.address);

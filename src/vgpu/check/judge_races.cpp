@@ -24,14 +24,16 @@ bool Judge::ordered(const Actor& actor, const Stamp& before, Known way) const {
 bool Judge::async_ordered(const Actor& actor, u32 number, Known way) const {
   const AsyncWork& work = async_[number];
   if (follows_in_order(actor, work)) return true;
-  return work.time != 0 && actor.knows.clock.time(async_line(work.line), way) >= work.time;
+  if (work.time != 0 && actor.knows.clock.time(async_line(work.line), way) >= work.time) return true;
+  return follows_by_fences(actor, work);
 }
 
 bool Judge::async_reads_ordered(const Actor& actor, u32 number) const {
   const AsyncWork& work = async_[number];
   if (follows_in_order(actor, work)) return true;
-  return work.source_time != 0 &&
-         actor.knows.clock.time(async_line(work.source_line), Known::reads) >= work.source_time;
+  if (work.source_time != 0 && actor.knows.clock.time(async_line(work.source_line), Known::reads) >= work.source_time)
+    return true;
+  return follows_by_fences(actor, work);
 }
 
 // A copy that this actor does not know of has taken the place of a result that it does know of, and nobody had read
@@ -104,10 +106,12 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
   const bool cp_async_to_product =
       fence_missing && earlier != nullptr && !earlier->signals && async_[actor.stamp.async].matrix;
+  const std::optional<Omission> by_use = relies_on_use(actor, before, before_wrote);
   const std::optional<Omission> omission = cp_async_to_product ? std::optional(Omission::cp_async_fence)
                                            : fence_missing     ? std::nullopt
+                                           : by_use            ? by_use
                                                                : relies_on_product(actor, before, before_wrote);
-  const bool by_product = omission && !fence_missing;
+  const bool by_product = omission && !by_use && !fence_missing;
   const Flaw flaw = by_product                                      ? Flaw::shared_race
                     : fence_missing                                 ? Flaw::missing_proxy_fence
                     : too_early || before_it_was_sent               ? Flaw::read_before_arrival

@@ -1,4 +1,7 @@
 // Tensor memory: whose work comes after whose, and the fences of tcgen05 between it and the threads' barriers.
+#include <algorithm>
+#include <bit>
+
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
@@ -27,13 +30,79 @@ void Judge::wait_tensor(const Warp& warp, Completion completion) {
 }
 
 void Judge::fence_tensor(const Warp& warp, const Effect& effect, u32 lanes) {
+  WarpState& state = state_of(warp);
   const Known fenced = effect.acquires() ? Known::map_acquired : Known::map_released;
-  state_of(warp).clock.change(lanes, [&](LaneClass& c) { c.clock.promote_tensor(Known::reads, fenced); });
+  if (effect.acquires()) {
+    state.clock.change(lanes, [](LaneClass& c) { c.clock.promote_tensor(Known::map_released, Known::map_acquired); });
+  } else {
+    // What a lane has asked for may be going on: only products and copies of others may follow it already.
+    for (u32 left = lanes; left != 0; left &= left - 1) {
+      const u32 lane = static_cast<u32>(std::countr_zero(left));
+      GroupLine& line = state.tensor_products[lane];
+      if (line.id == 0) continue;
+      Clock issued;
+      issued.learn(async_line(line.id), only_as(Known::map_released, line.open++));
+      state.clock.learn(1u << lane, issued);
+    }
+  }
+  state.clock.change(lanes, [&](LaneClass& c) { c.clock.promote_tensor(Known::reads, fenced); });
+}
+
+void Judge::note_loaded(const Warp& warp, WarpState& state, u32 load) {
+  const Site& site = sites_.at(running_);
+  state.loaded.resize(std::max(state.loaded.size(), warp.function()->source->registers.size()));
+  for (const u32 reg : site.function->touched.writes(site.index)) state.loaded[reg] = load;
+}
+
+// An instruction that computes with a register of a tcgen05.ld, or stores it, waits for that load. A copy from register
+// to register may be gone in machine code.
+void Judge::note_use(const Warp& warp, WarpState& state, u32 number) {
+  const Site& site = sites_.at(number);
+  state.loaded.resize(std::max(state.loaded.size(), warp.function()->source->registers.size()));
+  const bool copies = site.instruction->kind == Effect::Kind::move;
+  u32 moved = 0;
+  for (const u32 reg : site.function->touched.reads(site.index)) {
+    const u32 load = state.loaded[reg];
+    if (load == 0) continue;
+    if (copies)
+      moved = load;
+    else if (Stamp& used = async_[load].used; !used.exists())
+      used = stamp(warp, running_lanes_, number);
+  }
+  for (const u32 reg : site.function->touched.writes(site.index)) state.loaded[reg] = moved;
+}
+
+// Whether this comes after a use of what the load before it brought: then the load is over, though PTX promises that to
+// the using thread alone.
+std::optional<Omission> Judge::relies_on_use(const Actor& actor, const Stamp& before, bool before_wrote) const {
+  if (!actor.tensor || before_wrote || before.async == 0) return std::nullopt;
+  const Stamp& used = async_[before.async].used;
+  if (!used.exists() || !ordered(actor, used, Known::reads)) return std::nullopt;
+  return Omission::load_wait;
 }
 
 // Products and copies of one thread take place in the order of their issue.
 bool Judge::follows_in_order(const Actor& actor, const AsyncWork& work) const {
   return work.tensor && actor.stamp.async != 0 && async_[actor.stamp.async].line == work.line;
+}
+
+// A product or copy of another thread, which has run the fence before a synchronisation; this one the fence behind it.
+bool Judge::follows_by_fences(const Actor& actor, const AsyncWork& work) const {
+  const auto pipelined = [&](const AsyncWork& w) {
+    return w.tensor && sites_.effect(w.issue.site).completion == Completion::tensor_products;
+  };
+  return actor.stamp.async != 0 && pipelined(work) && pipelined(async_[actor.stamp.async]) &&
+         actor.knows.clock.time(async_line(work.line), Known::map_acquired) >= work.time;
+}
+
+void Judge::names_foreign_lane(const Warp& warp, u32 lane) {
+  findings_.report(Flaw::foreign_lanes, running_, 0, [&](Finding& finding) {
+    const u32 own = warp.index() % 4 * 32, named = lane / 32 * 32;
+    finding.message = fmt::format("warp {} names lane {} of tensor memory, and reaches lanes {} to {} alone",
+                                  warp.index(), lane, own, own + 31);
+    finding.places = {
+        place(stamp(warp, warp.started(), running_), fmt::format("gets lanes from {} on, not from {}", own, named))};
+  });
 }
 
 // The two are ordered by a barrier: what PTX asks for around it, CUTLASS leaves out.

@@ -76,7 +76,10 @@ TensorAddress first_cell(Warp& warp, const Transfer& t, u32 active) {
   } else {
     check_columns(warp, warp.block(), at.column, t.columns(), lanes_per_warp);
   }
-  return {warp.index() % 4 * 32 + at.lane % 32, at.column};
+  const u32 own = warp.index() % 4 * 32;
+  if (Observer* observer = warp.launch().observer; observer != nullptr && at.lane >= 32 && at.lane / 32 * 32 != own)
+    observer->names_foreign_lane(warp, at.lane);
+  return {own + at.lane % 32, at.column};
 }
 
 // Tells the judge what it touches; 0 where nobody watches.

@@ -124,6 +124,18 @@ constexpr std::array list = std::to_array<Entry>({
      {"missing-tensor-fence", Severity::warning,
       "tensor memory passes from thread to thread with no tcgen05.fence around their synchronisation",
       "tcgen05.fence::before_thread_sync before the arrival, tcgen05.fence::after_thread_sync after the wait"}},
+    {Flaw::foreign_lanes,
+     {"foreign-lanes", Severity::error, "a warp names lanes of tensor memory that are another warp's",
+      "warp w of a block reaches lanes 32 (w % 4) to 31 more: the address has that lane, or lane 0"}},
+    {Flaw::wrong_peer_barrier,
+     {"wrong-peer-barrier", Severity::error, "of two blocks that work as a pair, the wrong one's mbarrier is signalled",
+      "copies with .cta_group::2 name the mbarrier of the block that waits; a commit that both blocks wait for names "
+      "both "
+      "(.multicast::cluster)"}},
+    {Flaw::unequal_pair,
+     {"unequal-pair", Severity::error,
+      "the blocks of a pair have their operands at different places of their shared memory",
+      "a product of two blocks reads both at the offsets of the one that issues it: lay shared memory out alike"}},
     {Flaw::execution_fault,
      {"execution-fault", Severity::error, "the run ended with an error that has no name of its own", ""}},
     {Flaw::bank_conflicts,
@@ -153,11 +165,12 @@ constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>
     {Omission::wait_before_exit, {"a block exits while a bulk copy may still read its shared memory", "9.7.9.25"}},
     {Omission::tensor_fence,
      {"threads pass tensor memory on through a barrier with no tcgen05.fence around it", "9.7.16.6"}},
+    {Omission::load_wait, {"the use of a register that tcgen05.ld writes is taken for tcgen05.wait::ld", "9.7.16.6"}},
 });
 constexpr bool omissions_in_order() {
   for (std::size_t i = 0; i < omissions.size(); ++i)
     if (omissions[i].first != static_cast<Omission>(i)) return false;
-  return omissions.back().first == Omission::tensor_fence;
+  return omissions.back().first == Omission::load_wait;
 }
 static_assert(omissions_in_order(), "the list follows the enumeration and has all of it");
 

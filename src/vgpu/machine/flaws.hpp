@@ -41,6 +41,9 @@ enum class Flaw : u8 {
   tensor_allocation,
   unallocated_columns,
   missing_tensor_fence,
+  foreign_lanes,
+  wrong_peer_barrier,
+  unequal_pair,
   execution_fault,
   bank_conflicts,
   uncoalesced,
@@ -55,6 +58,7 @@ enum class Omission : u8 {
   lanes_of_product,  // one lane speaks for its warp after wgmma.wait_group
   wait_before_exit,  // for what a bulk copy reads of the block's shared memory
   tensor_fence,      // between tcgen05 and the barrier that passes tensor memory on
+  load_wait,         // of a tcgen05.ld whose registers were used, before its cells are given on
 };
 
 // Its entry of finding_kinds().

@@ -1,4 +1,4 @@
-// The next product overwrites sums while loads of other warps may still read them.
+// The next product overwrites sums while loads of other warps may still read them: nobody has used the registers yet.
 #include "../tensor.cuh"
 
 extern "C" __global__ void kernel(const u32* ones, f32* y) {
@@ -8,7 +8,8 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
   const TensorAddress d = begin(tile, ones, place, done);
   if (threadIdx.x == 0) multiply(d, tile, done);
   wait(done);
-  write(y, d);  // expect: second
+  u32 values[16];
+  tcgen05::load<tcgen05::Shape::lanes32>(values, d);  // expect: second
 #ifdef REPAIRED
   tcgen05::wait_load();
 #endif
@@ -16,7 +17,7 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
   __syncthreads();
   tcgen05::fence_after_thread_sync();
   if (threadIdx.x == 0) multiply(d, tile, done);  // expect: first
+  for (u32 i = 0; i < 16; ++i) y[16 * threadIdx.x + i] = __uint_as_float(values[i]);
   wait(done, 1);
-  write(y, d);
   give_back(d);
 }
