@@ -71,15 +71,16 @@ void Judge::shared_named(const Warp&, const std::string& name, u64 address, u32 
 void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   const u32 number = running_ = site_of(warp, op);
   const Site& site = sites_.at(number);
-  running_warp_ = state_of(warp).number;
+  WarpState& state = state_of(warp);
+  running_warp_ = state.number;
   running_lanes_ = active;
   ++executions_;
   if (!warp.resumed) ++executed_.instructions;
   const Effect& effect = *site.effect;
   if (effect.whole_warp && !warp.resumed) check_aligned(warp, number, active);
-  if (multiplies_ && effect.first && !warp.resumed) check_registers(state_of(warp), warp, number);
-  if (WarpState& state = state_of(warp); !state.loaded.empty() && effect.first && !warp.resumed)
-    note_use(warp, state, number);
+  if (multiplies_ && effect.first && !warp.resumed) check_registers(state, warp, number);
+  if (!state.loaded.empty() && effect.first && !warp.resumed) note_use(warp, state, number);
+  if (!state.unwritten.empty() && effect.first && !warp.resumed) follow_unwritten(state, warp, number, active);
   if (effect.kind == Effect::Kind::warp_sync && !warp.resumed) gather_warp(warp, op, active);
   if (site.reads_unwritten)
     findings_.report(Flaw::uninitialised_read, number, 0, [&](Finding& finding) {
@@ -184,16 +185,7 @@ void Judge::report_fault(const Fault& fault, u32 site) {
 
 CheckReport Judge::take_report() {
   report_doubtful_reads();
-  for (const auto& [site, access] : unwritten_reads_) {
-    if (explained_reads_.contains(site)) continue;
-    findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
-      finding.message =
-          fmt::format("{} memory is read that nobody has written", is_shared(access.address)   ? "shared"
-                                                                   : is_tensor(access.address) ? "tensor"
-                                                                                               : "global");
-      finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
-    });
-  }
+  report_unwritten_reads();
   report_advice();
   report_rings();
   CheckReport report;

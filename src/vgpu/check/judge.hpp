@@ -116,9 +116,15 @@ class Judge final : public Observer {
     std::vector<u32> loaded;  // the tcgen05.ld whose value a register holds, by its number; 0: none that matters
     std::vector<u32> dirty;   // site + 1 of the last ordinary write since wgmma.fence
     bool fenced = false;      // wgmma.fence has been run
-    u32 registers = 0;        // setmaxnreg
-    struct Together4 {        // instructions of whole warpgroups
-      u32 count = 0;          // of lanes
+    // Registers, by function and number, whose lanes hold what nobody had written where it was read.
+    struct Unwritten {
+      u32 site = 0;  // of the read
+      u32 lanes = 0;
+    };
+    std::map<std::pair<u32, u32>, Unwritten> unwritten;
+    u32 registers = 0;  // setmaxnreg
+    struct Together4 {  // instructions of whole warpgroups
+      u32 count = 0;    // of lanes
       Stamp last;
     };
     Together4 budgets, multiplies;
@@ -249,6 +255,8 @@ class Judge final : public Observer {
   bool passed_on(const Actor& actor, const Stamp* reader) const;
   void check_reader(const Actor& actor, const Stamp& reader, bool was_written, u64 address, u64 bytes);
   void check_written(const Actor& actor, u64 address, u64 bytes);
+  void follow_unwritten(WarpState& state, const Warp& warp, u32 number, u32 active);
+  void report_unwritten_reads();
   const std::byte* bytes_at(const Actor& actor, u64 address, u64 bytes) const;
   bool ordered(const Actor& actor, const Stamp& before, Known way) const;
   static void looks_at(Actor& actor, u64 address) {
@@ -380,6 +388,7 @@ class Judge final : public Observer {
     u64 address, bytes;
   };
   std::map<u32, Access> unwritten_reads_;  // by site
+  std::set<u32> used_reads_;               // sites of unwritten_reads_ with an instruction that took the value
   std::set<u32> explained_reads_;          // sites of unwritten_reads_ that a race explains
   struct DoubtfulWrite {                   // may turn out to have written what was there
     Stamp before, after;

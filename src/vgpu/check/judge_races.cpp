@@ -194,12 +194,6 @@ void Judge::freed(const MemoryRange& range) {
   freed_.pop_front();
 }
 
-// Reported at the end, unless somebody writes this memory without an order: then that is what is wrong.
-void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
-  if (actor.shared || actor.tensor || is_unwritten(address))
-    unwritten_reads_.try_emplace(actor.stamp.site, actor.stamp, address, bytes);
-}
-
 // What memory holds there; null where there is none, or no longer: the machine will say so.
 const std::byte* Judge::bytes_at(const Actor& actor, u64 address, u64 bytes) const {
   if (!actor.shared) {

@@ -1,0 +1,65 @@
+// Memory that is read though nobody has written it. Main loops load what a further step would need before they know
+// whether there is one: what counts is that an instruction takes the value.
+#include <fmt/format.h>
+
+#include "vgpu/check/judge.hpp"
+
+namespace wm::vgpu::check {
+
+void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
+  if (!actor.shared && !actor.tensor && !is_unwritten(address)) return;
+  const u32 number = actor.stamp.site;
+  unwritten_reads_.try_emplace(number, actor.stamp, address, bytes);
+  const Site& site = sites_.at(number);
+  const auto registers = site.function->touched.writes(site.index);
+  if (actor.writes || site.effect->kind != Effect::Kind::access || registers.empty()) {
+    used_reads_.insert(number);
+    return;
+  }
+  // ldmatrix hands a row to other lanes than the one that names it.
+  const u32 lanes = site.effect->whole_warp ? all_lanes : actor.stamp.lanes;
+  WarpState& state = state_of(actor.warp);
+  for (const u32 reg : registers) {
+    WarpState::Unwritten& held = state.unwritten[{site.function->index, reg}];
+    held = {number, held.lanes | lanes};
+  }
+}
+
+// Copies from register to register take the value along; whatever else reads it, uses it.
+void Judge::follow_unwritten(WarpState& state, const Warp& warp, u32 number, u32 active) {
+  const Site& site = sites_.at(number);
+  const u32 function = warp.function()->index;
+  const bool copies = site.instruction->kind == Effect::Kind::move;
+  WarpState::Unwritten moved;
+  for (const u32 reg : site.function->touched.reads(site.index)) {
+    const auto held = state.unwritten.find({function, reg});
+    if (held == state.unwritten.end() || (held->second.lanes & active) == 0) continue;
+    if (copies)
+      moved = {held->second.site, held->second.lanes & active};
+    else
+      used_reads_.insert(held->second.site);
+  }
+  for (const u32 reg : site.function->touched.writes(site.index)) {
+    const auto held = state.unwritten.find({function, reg});
+    if (held != state.unwritten.end() && (held->second.lanes &= ~active) == 0) state.unwritten.erase(held);
+    if (moved.lanes == 0) continue;
+    WarpState::Unwritten& now = state.unwritten[{function, reg}];
+    now = {moved.site, now.lanes | moved.lanes};
+  }
+}
+
+// At the end, unless somebody writes this memory without an order: then that is what is wrong.
+void Judge::report_unwritten_reads() {
+  for (const auto& [site, access] : unwritten_reads_) {
+    if (!used_reads_.contains(site) || explained_reads_.contains(site)) continue;
+    findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
+      finding.message =
+          fmt::format("{} memory is read that nobody has written", is_shared(access.address)   ? "shared"
+                                                                   : is_tensor(access.address) ? "tensor"
+                                                                                               : "global");
+      finding.places = {place(access.stamp, "reads " + names_.memory(access.address, access.bytes))};
+    });
+  }
+}
+
+}  // namespace wm::vgpu::check
