@@ -1,6 +1,8 @@
 // cvt: between integers and floats of every width.
 #include "vgpu/isa/numeric/convert.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "vgpu/isa/convert_narrow.hpp"
@@ -173,8 +175,8 @@ Handler fast_handler(Type to, Type from, const Conversion& c) {
   return nullptr;
 }
 
-// cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.s8.s32.b32 d, a, b, c: saturated integers side by side, b lowest, the
-// rest from c.
+// cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.s8.s32.b32 d, a, b, c (or s4, s2): saturated integers side by side, b
+// lowest, the rest from c.
 struct Pack {
   Integer to;
 };
@@ -195,18 +197,20 @@ Step pack_integers(Warp& warp, const Op& op, u32 active) {
 
 void decode_pack(FunctionDecoder& d) {
   if (!d.modifiers.take("sat")) d.refuse("cvt.pack needs .sat");
-  const Type to = d.modifiers.take_type();
+  constexpr std::array names = {"u2", "s2", "u4", "s4", "u8", "s8", "u16", "s16"};
+  const auto name = std::ranges::find_if(names, [&](const char* one) { return d.modifiers.take(one); });
+  if (name == names.end()) d.refuse("cvt.pack converts to .u16, .s16 and integers of 8, 4 and 2 bits");
+  const auto which = name - names.begin();
+  const Integer to{2 << which / 2, which % 2 == 1};
   if (d.modifiers.take_type() != Type::s32) d.refuse("cvt.pack converts .s32");
   const bool third = d.modifiers.take("b32");
-  const auto side = side_of(to);
-  if (!side || side->kind != Side::Kind::integer || side->integer.bits > 16)
-    d.refuse("cvt.pack converts to .u16, .s16, .u8 or .s8");
-  if (third != (side->integer.bits == 8)) d.refuse("8-bit results take a third operand, .b32, and 16-bit ones do not");
+  if (third == (to.bits == 16))
+    d.refuse("results of 8 bits and fewer take a third operand, .b32, and 16-bit ones do not");
   d.expect_operands(third ? 4 : 3);
   const Operand a = d.source(d.operand(1), Type::s32), b = d.source(d.operand(2), Type::s32);
   const Operand c = third ? d.source(d.operand(3), Type::b32) : d.constant32(0);
   const Operand row = d.destination(d.operand(0), Type::b32);
-  Op& op = d.emit(&pack_integers, Effect::none(), Pack{side->integer});
+  Op& op = d.emit(&pack_integers, Effect::none(), Pack{to});
   op.d = row;
   op.a = a;
   op.b = b;

@@ -44,8 +44,7 @@ std::optional<Sum> sum_of(Type type) {
 void refuse_foreign_matrices(FunctionDecoder& d) {
   for (const char* name : {"sp", "sp::ordered_metadata"})
     if (d.modifiers.has(name)) d.refuse("sparse matrices are not supported");
-  for (const char* name : {"b1", "u4", "s4"})
-    if (d.modifiers.has(name)) d.refuse(fmt::format("matrices of .{} are not supported", name));
+  if (d.modifiers.has("b1")) d.refuse("matrices of .b1 are not supported");
 }
 
 void take_sync_aligned(FunctionDecoder& d) {
@@ -58,6 +57,7 @@ namespace {
 struct Product {
   numeric::MmaShape shape;
   numeric::QuadMmaShape quad;
+  numeric::NibbleMmaShape nibbles;
   int m = 0, k = 0;
   std::vector<Operand> d, a, b, c;
 };
@@ -77,7 +77,7 @@ std::vector<W*> destination_rows(Warp& warp, const std::vector<Operand>& operand
   return rows;
 }
 
-enum class Kind : u8 { plain, quad, f64 };
+enum class Kind : u8 { plain, quad, nibbles, f64 };
 
 template <Kind kind>
 Step mma_op(Warp& warp, const Op& op, u32 active) {
@@ -90,6 +90,8 @@ Step mma_op(Warp& warp, const Op& op, u32 active) {
     numeric::mma_f64(p.m, p.k, d, a, b, c);
   } else if constexpr (kind == Kind::quad) {
     numeric::mma_m8n8k4_f16(p.quad, d, a, b, c);
+  } else if constexpr (kind == Kind::nibbles) {
+    numeric::mma_nibbles(p.nibbles, d, a, b, c);
   } else if (!warp.launch().options.chip_sums || p.shape.d == Sum::s32) {
     numeric::mma(p.shape, d, a, b, c);
   } else {
@@ -179,6 +181,30 @@ void read_operands(FunctionDecoder& d, Product& p, Type word_d, Type word_a, Typ
   p.d = d.destinations(d.operand(0), word_d);
 }
 
+// Integers of four bits, which are no type elsewhere.
+void multiply_nibbles(FunctionDecoder& d, Product p) {
+  const auto take_nibble = [&] {
+    const bool is_signed = d.modifiers.first() == "s4";
+    if (!d.modifiers.take(is_signed ? "s4" : d.modifiers.first() == "u4" ? "u4" : ""))
+      d.refuse("A and B have types that do not go together");
+    return is_signed;
+  };
+  numeric::NibbleMmaShape& shape = p.nibbles;
+  shape = {p.shape.m, p.shape.n, p.shape.k, true, true, p.shape.saturate};
+  if (const std::string why = shape.refusal(); !why.empty()) d.refuse(why);
+  const Type sum = d.modifiers.take_type();
+  shape.a_signed = take_nibble();
+  shape.b_signed = take_nibble();
+  if (sum != Type::s32 || d.modifiers.take_type() != Type::s32)
+    d.refuse("integers are summed in s32, and nothing else is");
+  read_operands(d, p, Type::b32, Type::b32, Type::b32, Type::b32);
+  check_count(d, "A", p.a.size(), shape.a_registers());
+  check_count(d, "B", p.b.size(), shape.b_registers());
+  check_count(d, "C", p.c.size(), shape.c_registers());
+  check_count(d, "D", p.d.size(), shape.c_registers());
+  d.emit(&mma_op<Kind::nibbles>, Effect::none().by_whole_warp(), std::move(p));
+}
+
 }  // namespace
 
 void matrix_multiply(FunctionDecoder& d) {
@@ -195,6 +221,10 @@ void matrix_multiply(FunctionDecoder& d) {
   const std::string b_order(d.modifiers.first());
   if (!d.modifiers.take("row") && !d.modifiers.take("col")) d.refuse("it needs the order of A and B: .row.col");
   p.shape.saturate = d.modifiers.take("satfinite");
+  if (d.modifiers.has("s4") || d.modifiers.has("u4")) {
+    if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
+    return multiply_nibbles(d, std::move(p));
+  }
   const Type type_d = d.modifiers.take_type(), type_a = d.modifiers.take_type(), type_b = d.modifiers.take_type(),
              type_c = d.modifiers.take_type();
   if (type_d == Type::f64) {

@@ -10,7 +10,7 @@ namespace wm::vgpu::isa {
 
 std::optional<numeric::Element> element_of(ptx::Type type);
 std::optional<numeric::Sum> sum_of(ptx::Type type);
-// Sparse operands and types of fewer than eight bits, by name.
+// Sparse operands and single bits, by name.
 void refuse_foreign_matrices(FunctionDecoder& decoder);
 void take_sync_aligned(FunctionDecoder& decoder);
 

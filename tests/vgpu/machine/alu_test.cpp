@@ -263,6 +263,8 @@ TEST(Alu, Conversions) {
       {"mov.b32 %f1, %r1; cvt.rna.tf32.f32 %r0, %f1;", f(1 + 0x1p-11f), 0, 0, f(1 + 0x1p-10f)},
       {"cvt.pack.sat.s16.s32 %r0, %r1, %r2;", 0x12345, 0xffffffff, 0, 0x7fffffff},
       {"cvt.pack.sat.u8.s32.b32 %r0, %r1, %r2, %r3;", 300, 5, 0x1234, 0x1234ff05},
+      {"cvt.pack.sat.s4.s32.b32 %r0, %r1, %r2, %r3;", 300, 0xffffff00, 0x1234, 0x123478},
+      {"cvt.pack.sat.u2.s32.b32 %r0, %r1, %r2, %r3;", 300, 2, 0x1234, 0x1234e},
       {"mov.b64 %d1, %rd1; cvt.rn.f32.f64 %f0, %d1; mov.b32 %r0, %f0;", d(1.25), 0, 0, f(1.25)},
   });
 }

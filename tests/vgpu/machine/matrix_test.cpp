@@ -59,6 +59,17 @@ TEST(Matrix, MmaMultipliesAndAdds) {
   )",
                                          {});
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(s8[i], i - 64);
+  const auto s4 = compute<std::uint32_t>(gpu, R"(
+    mov.b32 %r5, 0xffffffff;
+    mov.b32 %r6, 0x22222222;
+    mma.sync.aligned.m8n8k32.row.col.satfinite.s32.s4.u4.s32 {%r7, %r0}, {%r5}, {%r6}, {%lane, %lane};
+    mov.b32 %r8, 0x7ffffff0;
+    mma.sync.aligned.m16n8k64.row.col.satfinite.s32.u4.u4.s32 {%r9, %r10, %r11, %r12}, {%r5, %r5, %r5, %r5}, {%r6, %r6}, {%r8, %r8, %r8, %r8};
+    sub.u32 %r12, %r12, 0x7fffffff;
+    add.u32 %r0, %r0, %r12;
+  )",
+                                         {});
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(s4[i], i - 64);
 }
 
 // D (64 x 8) = A (64 x 16) B (16 x 8), twice, A and B in shared memory without swizzle; the second time A in registers.

@@ -49,8 +49,12 @@ TEST(Refusal, EveryFamilySaysWhatItDoesNotKnow) {
       {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3, %r4}, {%f5, %f6, "
        "%f7, %f8}, %r5, 0;",
        "sparse matrices are not supported"},
-      {"mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r1, %r2}, {%r3}, {%r4}, {%r5, %r6};",
-       "matrices of .s4 are not supported"},
+      {"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {%r1, %r2}, {%r3}, {%r4}, {%r5, %r6};",
+       "matrices of .b1 are not supported"},
+      {"mma.sync.aligned.m16n8k16.row.col.s32.s4.s4.s32 {%r1, %r2, %r3, %r4}, {%r5}, {%r6}, {%r1, %r2, %r3, %r4};",
+       "there is no m16n8k16 of integers of four bits"},
+      {"mma.sync.aligned.m8n8k32.row.col.s32.s4.s8.s32 {%r1, %r2}, {%r3}, {%r4}, {%r5, %r6};",
+       "A and B have types that do not go together"},
       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3}, {%r4, %r5}, {%f5, "
        "%f6, %f7, %f8};",
        "operand A has 4 registers, not 3"},

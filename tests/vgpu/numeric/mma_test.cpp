@@ -218,6 +218,44 @@ TEST(Mma, F64OfEveryShape) {
   EXPECT_NE(mma_f64_refusal(16, 8, 32), "");
 }
 
+TEST(Mma, IntegersOfFourBits) {
+  std::mt19937 random(5);
+  const auto value = [](std::uint32_t bits, bool is_signed) {
+    return is_signed ? static_cast<int>(bits ^ 8) - 8 : static_cast<int>(bits);
+  };
+  for (auto [m, k] : {std::pair{8, 32}, {16, 32}, {16, 64}})
+    for (bool a_signed : {false, true})
+      for (bool b_signed : {false, true}) {
+        const NibbleMmaShape shape{m, 8, k, a_signed, b_signed, false};
+        ASSERT_EQ(shape.refusal(), "");
+        Registers a(m * k / 256), b(8 * k / 256), c(m / 4), d(m / 4);
+        int left[16][64], right[64][8];
+        for (auto* registers : {&a, &b, &c})
+          for (std::uint32_t& word : registers->words) word = static_cast<std::uint32_t>(random());
+        // m16n8k64's formulas, of which the smaller shapes are the first elements.
+        for (int lane = 0; lane < 32; ++lane) {
+          const int g = lane / 4, t = lane % 4;
+          const auto bits = [&](const Registers& from, int i) {
+            return from.rows[static_cast<std::size_t>(i / 8)][lane] >> i % 8 * 4 & 15;
+          };
+          for (int i = 0; i < m * k / 32; ++i)
+            left[m == 8 || i < 8 || (i >= 16 && i < 24) ? g : g + 8][t * 8 + (i & 7) + (i < 16 ? 0 : 32)] =
+                value(bits(a, i), a_signed);
+          for (int i = 0; i < k / 4; ++i) right[t * 8 + (i & 7) + (i < 8 ? 0 : 32)][g] = value(bits(b, i), b_signed);
+        }
+        mma_nibbles(shape, d.rows, a.const_rows, b.const_rows, c.const_rows);
+        for (int row = 0; row < m; ++row)
+          for (int column = 0; column < 8; ++column) {
+            const auto r = static_cast<std::size_t>(row / 8 * 2 + column % 2);
+            const int lane = row % 8 * 4 + column / 2;
+            std::uint32_t sum = c.rows[r][lane];
+            for (int i = 0; i < k; ++i) sum += static_cast<std::uint32_t>(left[row][i] * right[i][column]);
+            ASSERT_EQ(d.rows[r][lane], sum) << m << " " << k << " row " << row << " column " << column;
+          }
+      }
+  EXPECT_NE((NibbleMmaShape{.m = 8, .k = 64}.refusal()), "");
+}
+
 TEST(Mma, VoltasQuadsInEveryLayout) {
   std::mt19937 random(4);
   for (bool a_column : {false, true})

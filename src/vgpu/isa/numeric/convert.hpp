@@ -9,7 +9,7 @@ namespace wm::vgpu::numeric {
 
 // An integer type of PTX. A value travels sign- or zero-extended to 64 bits.
 struct Integer {
-  int bits = 32;  // 8, 16, 32, 64
+  int bits = 32;  // 2, 4, 8, 16, 32, 64
   bool is_signed = false;
 
   constexpr std::uint64_t extend(std::uint64_t value) const {

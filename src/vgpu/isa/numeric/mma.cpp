@@ -10,6 +10,7 @@
 
 #include "vgpu/isa/numeric/format.hpp"
 #include "vgpu/isa/numeric/halves.hpp"
+#include "vgpu/isa/numeric/integer.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -124,6 +125,40 @@ void mma_m8n8k4_f16(const QuadMmaShape& shape, Rows d, ConstRows a, ConstRows b,
       for (int i = 0; i < 8; ++i)
         d[static_cast<std::size_t>(i)][lane] = std::isnan(at(i)) ? 0x7fffffff : f32_bits(at(i));
   }
+}
+
+std::string NibbleMmaShape::refusal() const {
+  const bool known = n == 8 && ((m == 8 && k == 32) || (m == 16 && (k == 32 || k == 64)));
+  return known ? std::string() : fmt::format("there is no m{}n{}k{} of integers of four bits", m, n, k);
+}
+
+void mma_nibbles(const NibbleMmaShape& shape, Rows d, ConstRows a, ConstRows b, ConstRows c) {
+  // Register r of A: row g + 8 * (r % 2), or of m8 row g alone; of B: column g. Eight elements, from 8t on, of chunk
+  // r / 2 (of A; of B r) of 32 along k.
+  const auto nibble = [](std::uint32_t word, int i, bool is_signed) {
+    const int value = word >> 4 * i & 15;
+    return is_signed && value > 7 ? value - 16 : value;
+  };
+  const int halves = shape.m / 8;
+  int left[16][64], right[64][8];
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    for (int i = 0; i < 8; ++i) {
+      for (int r = 0; r < shape.a_registers(); ++r)
+        left[g + r % halves * 8][r / halves * 32 + t * 8 + i] =
+            nibble(a[static_cast<std::size_t>(r)][lane], i, shape.a_signed);
+      for (int r = 0; r < shape.b_registers(); ++r)
+        right[r * 32 + t * 8 + i][g] = nibble(b[static_cast<std::size_t>(r)][lane], i, shape.b_signed);
+    }
+  }
+  std::uint32_t sums[4][lanes];  // c may be d in another order
+  for (int r = 0; r < shape.c_registers(); ++r)
+    for (int lane = 0; lane < lanes; ++lane) {
+      std::int64_t sum = static_cast<std::int32_t>(c[static_cast<std::size_t>(r)][lane]);
+      for (int i = 0; i < shape.k; ++i) sum += left[lane / 4 + r / 2 * 8][i] * right[i][lane % 4 * 2 + r % 2];
+      sums[r][lane] = shape.saturate ? saturate_s32(sum) : static_cast<std::uint32_t>(sum);
+    }
+  for (std::size_t r = 0; r < d.size(); ++r) std::memcpy(d[r], sums[r], row_bytes);
 }
 
 std::string mma_f64_refusal(int m, int n, int k) {

@@ -41,6 +41,17 @@ struct QuadMmaShape {
 };
 void mma_m8n8k4_f16(const QuadMmaShape& shape, Rows d, ConstRows a, ConstRows b, ConstRows c);
 
+// Integers of four bits, eight in a register: m8n8k32, m16n8k32, m16n8k64. Sums are exact, then wrap or saturate.
+struct NibbleMmaShape {
+  int m = 16, n = 8, k = 32;
+  bool a_signed = true, b_signed = true, saturate = false;
+  std::string refusal() const;
+  int a_registers() const { return m * k / 8 / 32; }
+  int b_registers() const { return n * k / 8 / 32; }
+  int c_registers() const { return m * n / 32; }
+};
+void mma_nibbles(const NibbleMmaShape& shape, Rows d, ConstRows a, ConstRows b, ConstRows c);
+
 // f64: m8n8k4, m16n8k4, m16n8k8, m16n8k16; rows of 64-bit registers.
 std::string mma_f64_refusal(int m, int n, int k);
 void mma_f64(int m, int k, std::span<std::uint64_t* const> d, std::span<const std::uint64_t* const> a,
