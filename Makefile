@@ -27,13 +27,14 @@ ifneq ($(filter test test-long fuzz,$(MAKECMDGOALS)),)
 SETUP += --fuzz
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-long test-gpu bench bench-vgpu bench-judge fuzz format install wheel
+.PHONY: help setup configure configure-bench build demo test test-long test-cutlass test-gpu bench bench-vgpu bench-judge fuzz format install wheel
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo        build, run the first kernels and a matrix product on the best device there is'
 	@echo 'make test        build, run all tests that need no GPU, check the formatting'
 	@echo 'make test-long   the same, and what takes half an hour: many more random products, orders of events, fuzz inputs'
+	@echo 'make test-cutlass  build CUTLASS examples with nvcc, run and judge them: hours at first, then what has changed'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
@@ -65,6 +66,10 @@ test-long: build
 	@cmake --build $(BUILD)/fuzz --parallel $(JOBS) --target fuzz_load
 	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
 	@scripts/format --check $(BUILD)
+
+test-cutlass: configure
+	@$(COMPILE) --target warpmill_program
+	@scripts/cutlass-examples $(BUILD) --table bench/results/cutlass.md
 
 test-gpu: build
 	@scripts/test-gpu $(BUILD)
