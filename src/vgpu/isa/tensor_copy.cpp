@@ -30,13 +30,16 @@ enum class Direction : u8 { load, store, reduce };
 struct TensorOperands {
   Direction direction = Direction::load;
   Address map, shared, barrier;
-  std::vector<Operand> coordinates;  // innermost first
+  std::vector<Operand> coordinates;  // innermost first; of four rows, the column and then each row
+  bool four_rows = false;            // .tile::gather4 and scatter4
   std::vector<Operand> offsets;      // im2col
   bool im2col = false;
   bool multicast = false;
   bool for_pairs = false;  // .cta_group::2: the mbarrier may lie in the other block of a destination's pair
   Operand mask;
   copy::Reduction reduction = copy::Reduction::add;
+
+  std::size_t rank() const { return four_rows ? 2 : coordinates.size(); }
 };
 
 // Device memory as the engine sees it, with the last allocation kept.
@@ -156,6 +159,18 @@ class TensorStore final : public AsyncOperation {
   Pieces pieces_;
 };
 
+// The box of four rows that lie apart is one of them.
+void check_row(const Warp& warp, const Fields& map, u32 lane) {
+  if (map.box[1] != 1)
+    warp.fault(fmt::format("the tensor map's box has {} rows; of .tile::gather4 and scatter4 it has one", map.box[1]),
+               lane);
+  const u32 pattern = copy::pattern_of(map.swizzle), bytes = map.box[0] * copy::element_bytes(map);
+  if (pattern != 0 && bytes != pattern / 8)
+    warp.fault(fmt::format("a row has {} bytes and its swizzle {}: how four such rows lie is not confirmed", bytes,
+                           pattern / 8),
+               lane);
+}
+
 Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   const AddressSpace space = locate(address).space;
   if (space == AddressSpace::local || space == AddressSpace::shared_cluster)
@@ -173,9 +188,9 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   } catch (const Error& error) {
     warp.fault(fmt::format("the tensor map at {:#x}: {}", address, error.what()), lane);
   }
-  if (map.rank != t.coordinates.size())
-    warp.fault(fmt::format("the tensor map has {} dimensions, the instruction {}", map.rank, t.coordinates.size()),
-               lane);
+  if (map.rank != t.rank())
+    warp.fault(fmt::format("the tensor map has {} dimensions, the instruction {}", map.rank, t.rank()), lane);
+  if (t.four_rows) check_row(warp, map, lane);
   const bool is_im2col = map.mode == MapMode::im2col;
   if (is_im2col != t.im2col)
     warp.fault(fmt::format("the tensor map is {}, the instruction {}", is_im2col ? "im2col" : "tiled",
@@ -230,31 +245,35 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
   for_each_lane(active, [&](u32 i) {
     const Fields map = read_map(warp, maps[i], t, i);
     copy::Coordinates at;
-    for (std::size_t k = 0; k < t.coordinates.size(); ++k)
-      at.at[k] = static_cast<i32>(warp.source32(t.coordinates[k])[i]);
+    const auto coordinate = [&](std::size_t k) { return static_cast<i32>(warp.source32(t.coordinates[k])[i]); };
+    for (std::size_t k = 0; k < t.rank(); ++k) at.at[k] = coordinate(k);
     for (std::size_t k = 0; k < t.offsets.size(); ++k) at.offsets[k] = static_cast<u16>(warp.source32(t.offsets[k])[i]);
     if (const auto refusal = load ? copy::refusal_of_load(map, at) : copy::refusal_of_store(map, at))
       warp.fault(*refusal, i);
     const u32 tile = static_cast<u32>(shared[i] & shared_offset_mask);
     const u64 bytes = copy::tile_end(map, tile) - tile;
-    const AccessKind kind = load ? AccessKind::write : AccessKind::read;
-    if (!load) {
-      resolve_one(warp, AddressSpace::shared, shared[i], bytes, 128, kind, i);
-      if (t.direction == Direction::reduce && !copy::has_reduction(t.reduction, map.element))
-        warp.fault(fmt::format("there is no such reduction of {} elements", name_of(map.element)), i);
-      auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, shared[i], t);
-      store->membership = Membership(warp.bulk, i);
-      store->watched = tell(warp, i, maps[i], map, at, {shared[i], 0}, t.direction);
-      cluster.async.issue(cluster, std::move(store));
-      return;
-    }
     const u32* mask = t.multicast ? &warp.source32(t.mask)[i] : nullptr;
-    for (const Destination& d : destinations(warp, i, shared[i], barrier[i], mask, t.for_pairs)) {
-      resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 128, kind, i);
-      resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
-      auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d);
-      copy->watched = tell(warp, i, maps[i], map, at, d, t.direction);
-      cluster.async.issue(cluster, std::move(copy));
+    for (u32 row = 0; row < (t.four_rows ? 4u : 1u); ++row) {
+      if (t.four_rows) at.at[1] = coordinate(1 + row);
+      const u64 place = shared[i] + row * bytes;
+      const u32 alignment = row == 0 ? 128 : 16;
+      if (!load) {
+        resolve_one(warp, AddressSpace::shared, place, bytes, alignment, AccessKind::read, i);
+        if (t.direction == Direction::reduce && !copy::has_reduction(t.reduction, map.element))
+          warp.fault(fmt::format("there is no such reduction of {} elements", name_of(map.element)), i);
+        auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, place, t);
+        store->membership = Membership(warp.bulk, i);
+        store->watched = tell(warp, i, maps[i], map, at, {place, 0}, t.direction);
+        cluster.async.issue(cluster, std::move(store));
+        continue;
+      }
+      for (const Destination& d : destinations(warp, i, place, barrier[i], mask, t.for_pairs)) {
+        resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, alignment, AccessKind::write, i);
+        resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
+        auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d);
+        copy->watched = tell(warp, i, maps[i], map, at, d, t.direction);
+        cluster.async.issue(cluster, std::move(copy));
+      }
     }
   });
   return Step::go;
@@ -265,7 +284,8 @@ void read_tensor_operand(FunctionDecoder& d, const ptx::Operand& o, TensorOperan
   if (o.kind != OperandKind::tensor || o.parts.size() != 2) d.refuse("an operand [map, {coordinates}] is expected");
   t.map = d.address(o.parts[0], AddressSpace::generic);
   t.coordinates = d.sources(o.parts[1], Type::s32);
-  if (static_cast<int>(t.coordinates.size()) != dimensions)
+  if (t.four_rows && t.coordinates.size() != 5) d.refuse("four rows have five coordinates: the column, and each row");
+  if (!t.four_rows && static_cast<int>(t.coordinates.size()) != dimensions)
     d.refuse(fmt::format("{} coordinates are given for {} dimensions", t.coordinates.size(), dimensions));
 }
 
@@ -302,8 +322,12 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
     t.reduction = static_cast<copy::Reduction>(operation);
   }
   const int mode = d.modifiers.take_one_of({"tile", "im2col", "im2col_no_offs"});
-  if (d.modifiers.has("tile::gather4") || d.modifiers.has("tile::scatter4") || d.modifiers.has("im2col::w"))
+  const bool is_new = d.modifiers.has("tile::gather4") || d.modifiers.has("tile::scatter4");
+  if (d.modifiers.has("im2col::w") || (is_new && !d.chip().tensor_memory))
     d.refuse("this load mode is not of this architecture");
+  t.four_rows = d.modifiers.take(load || prefetch ? "tile::gather4" : "tile::scatter4");
+  if (is_new && (!t.four_rows || reduce)) d.refuse("a load is .tile::gather4, a store .tile::scatter4");
+  if (t.four_rows && dimensions != 2) d.refuse("four rows are of a tensor of two dimensions");
   t.im2col = mode >= 1;
   const bool offsets = mode == 1;
   if (offsets && !load && !prefetch) d.refuse("a store is .im2col_no_offs");
