@@ -8,7 +8,9 @@
 namespace wm::vgpu::check {
 
 void Judge::misaligned(const Stamp& tile, const TileLayout& layout, const Stamp& other, const char* what) {
-  findings_.report(Flaw::misaligned_tile, tile.site, 0, [&](Finding& finding) {
+  const bool product = tile.async != 0 && async_[tile.async].matrix;
+  const auto omission = product ? std::nullopt : std::optional(Omission::tile_by_address);
+  findings_.report(Flaw::misaligned_tile, omission, tile.site, 0, [&](Finding& finding) {
     finding.message = fmt::format("a swizzled tile does not begin at a multiple of its pattern's {} bytes, and {}",
                                   layout.pattern, what);
     finding.help =
@@ -18,7 +20,8 @@ void Judge::misaligned(const Stamp& tile, const TileLayout& layout, const Stamp&
 }
 
 // A read of what `write` wrote. The pattern of a swizzle follows the address, so that copies and products agree
-// wherever a tile begins; who reckons from its beginning does not.
+// wherever a tile begins; who reckons from its beginning does not. Which of the two ordinary instructions do cannot be
+// seen: what CuTe stores for a copy follows the address too.
 void Judge::check_layout(const Actor& actor, const Stamp& write) {
   const TileLayout* const mine = actor.layout;
   const TileLayout* written = write.async != 0 ? &async_[write.async].layout : nullptr;
