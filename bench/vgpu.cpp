@@ -1,11 +1,12 @@
-// The speed of the virtual GPU: the whole bf16 GEMM kernel (TMA, wgmma, epilogue) against OpenBLAS sgemm of the same
-// shape on one core, plain and with all of the judge's checks, and two host threads against one on a grid of many
-// blocks. Rounds alternate; the best of each counts.
+// The speed of the virtual GPU: the whole bf16 GEMM kernel (TMA, wgmma or tcgen05, epilogue) against OpenBLAS sgemm of
+// the same shape on one core, plain and with all of the judge's checks, and two host threads against one on a grid of
+// many blocks. Rounds alternate; the best of each counts.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -65,17 +66,32 @@ std::function<void()> checked(const Stream& stream, const GemmRequest& request) 
   };
 }
 
+constexpr int size = 512;
+
+// One core: plainly, judged, and OpenBLAS.
+void compare(const char* chip, const std::optional<GemmPlan>& plan, const char* what,
+             const std::function<void()>& sgemm) {
+  const Device device = Device::open(chip);
+  const Stream stream(device);
+  const bench::RandomProduct small(stream, {size, size, size}, 1);
+  const GemmRequest request = small.request(plan);
+  product(stream, request, 1)();  // compiles
+  if (small.sampled_error() >= 1) {
+    std::puts("the product is wrong: nothing to measure");
+    std::exit(1);
+  }
+  const auto best =
+      best_of(9, CLOCK_PROCESS_CPUTIME_ID, {product(stream, request, 1), checked(stream, request), sgemm});
+  std::printf(
+      "bf16 GEMM %d^3 on %s, %s, one host thread: %.1f ms on the virtual GPU, %.1f ms with all checks, %.1f ms in "
+      "OpenBLAS sgemm: %.1f and %.1f times\n",
+      size, chip, what, best[0] * 1e3, best[1] * 1e3, best[2] * 1e3, best[0] / best[2], best[1] / best[2]);
+}
+
 }  // namespace
 
 int main() {
-  const Device device = Device::open("virtual:sm_90a");
-  const Stream stream(device);
   openblas_set_num_threads(1);
-
-  constexpr int size = 512;
-  const bench::RandomProduct small(stream, {size, size, size}, 1);
-  const GemmPlan plan = GemmPlan{.tile = {128, 256}, .cluster = {1, 1}}.with_most_stages();
-  const GemmRequest request = small.request(plan);
   std::vector<float> a(size * size), b(size * size), d(size * size);
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -85,23 +101,17 @@ int main() {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size, size, size, 1, a.data(), size, b.data(), size, 0,
                 d.data(), size);
   };
-  product(stream, request, 1)();  // compiles
-  if (small.sampled_error() >= 1) {
-    std::puts("the product is wrong: nothing to measure");
-    return 1;
-  }
-  const GemmRequest by_ranking =
-      small.request();  // small tiles, to fill the chip: more instructions for the same product
-  product(stream, by_ranking, 1)();
-  for (const auto& [name, tile] :
-       {std::pair{"tile 128x256", &request}, std::pair{"the ranking's tile for 132 multiprocessors", &by_ranking}}) {
-    const auto best = best_of(9, CLOCK_PROCESS_CPUTIME_ID, {product(stream, *tile, 1), checked(stream, *tile), sgemm});
-    std::printf(
-        "bf16 GEMM %d^3, %s, one host thread: %.1f ms on the virtual GPU, %.1f ms with all checks, %.1f ms in OpenBLAS "
-        "sgemm: %.1f and %.1f times\n",
-        size, name, best[0] * 1e3, best[1] * 1e3, best[2] * 1e3, best[0] / best[2], best[1] / best[2]);
-  }
+  const GemmPlan whole = GemmPlan{.tile = {128, 256}, .cluster = {1, 1}}.with_most_stages();
+  compare("virtual:sm_90a", whole, "tile 128x256", sgemm);
+  compare("virtual:sm_90a", {}, "the ranking's tile for 132 multiprocessors", sgemm);
+  compare(
+      "virtual:sm_100a",
+      GemmPlan{.instruction = TensorInstruction::tcgen05, .tile = {128, 256}, .cluster = {1, 1}, .multiply_groups = 1}
+          .with_most_stages(),
+      "tile 128x256", sgemm);
 
+  const Device device = Device::open("virtual:sm_90a");
+  const Stream stream(device);
   const bench::RandomProduct many(stream, {1024, 1024, 512}, 2);
   const GemmPlan tiles = GemmPlan{.tile = {128, 128}, .cluster = {1, 1}}.with_most_stages();
   const GemmRequest grid = many.request(tiles);
