@@ -88,7 +88,8 @@ TEST_F(GemmSm100, RefusesInWordsWhatItDoesNotHave) {
 // The build that NVIDIA's own run-time checks of tensor memory are part of.
 TEST_F(GemmSm100, AssemblesWithItsAccessesChecked) {
   ::setenv("NVRTC_APPEND_FLAGS", "--ptxas-options=-g-tmem-access-check", 1);
-  for (const char* text : {"128x256 s4 c1x1 g1 tcgen05", "128x128 s4 c2x1 pair", "64x64 s4 c1x1 tcgen05"}) {
+  for (const char* text : {"128x256 s4 c1x1 g1 tcgen05", "128x128 s4 c2x1 pair", "64x64 s4 c1x1 tcgen05",
+                           "128x64 s3 c2x1 g1 pair claim"}) {
     const ops::KernelSource source = ops::gemm_source(plan::plan_from_text(text));
     const auto program = ops::compile(source, device.info().arch, ops::Target::chip);
     EXPECT_FALSE(program.cubin.empty()) << text;
