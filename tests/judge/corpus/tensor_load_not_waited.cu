@@ -10,6 +10,7 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
   wait(done);
   u32 values[16];
   tcgen05::load<tcgen05::Shape::lanes32>(values, d);  // expect: second
+  asm volatile("mov.b32 %0, %0;" : "+r"(values[0]));  // no use of it: a copy may be gone in machine code
 #ifdef REPAIRED
   tcgen05::wait_load();
 #endif
