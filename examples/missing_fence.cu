@@ -1,17 +1,10 @@
-__global__ void publish(int* out) {
-  __shared__ alignas(16) int tile[64];
-  tile[threadIdx.x] = threadIdx.x;
-  __syncthreads();
-  if (threadIdx.x == 0)
-    asm volatile(
-        "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256; cp.async.bulk.commit_group; "
-        "cp.async.bulk.wait_group 0;" ::"l"(out),
-        "r"(unsigned(__cvta_generic_to_shared(tile)))
-        : "memory");
+__device__ int4 out;
+__global__ void publish() {
+  __shared__ int4 tile;
+  tile = make_int4(1, 2, 3, 4);
+  const auto from = static_cast<unsigned>(__cvta_generic_to_shared(&tile));
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;" ::"l"(&out), "r"(from) : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-int main() {
-  int* out;
-  cudaMalloc(&out, 256);
-  publish<<<1, 64>>>(out);
-  return cudaDeviceSynchronize();
-}
+int main() { return publish<<<1, 1>>>(), cudaDeviceSynchronize(); }

@@ -11,7 +11,8 @@
 namespace wm::cudart {
 namespace {
 
-constexpr std::size_t pitch_unit = 512;
+// What a chip's arrays may have.
+constexpr cudaExtent most_elements_2d{131072, 65536, 0}, most_elements_3d{16384, 16384, 16384};
 
 struct Arrays {
   std::mutex mutex;
@@ -36,10 +37,15 @@ Rows Array::at(std::size_t x_bytes, std::size_t y, std::size_t z, const Extent& 
 }
 
 Array* create_array(const cudaChannelFormatDesc& format, const cudaExtent& extent, unsigned flags) {
+  for (const int bits : {format.x, format.y, format.z, format.w})
+    require(bits == 0 || bits == 8 || bits == 16 || bits == 32);
   auto array = std::make_unique<Array>(Array{format, extent, flags});
-  require(array->element_bytes() > 0 && extent.width > 0);
-  array->pitch = (extent.width * array->element_bytes() + pitch_unit - 1) / pitch_unit * pitch_unit;
-  array->address = allocate_device(array->pitch * array->rows() * array->slices());
+  const cudaExtent& most = extent.depth > 0 ? most_elements_3d : most_elements_2d;
+  require(array->element_bytes() > 0 && extent.width > 0 && extent.width <= most.width &&
+          extent.height <= most.height && extent.depth <= most.depth);
+  const Pitched rows = pitched(extent.width * array->element_bytes(), array->rows(), array->slices());
+  array->pitch = rows.pitch;
+  array->address = allocate_device(rows.bytes);
   Array* const handle = array.get();
   const std::lock_guard lock(arrays().mutex);
   arrays().known.emplace(handle, std::move(array));

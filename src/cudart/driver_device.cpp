@@ -32,12 +32,16 @@ WARPMILL_FACE CUresult cuGetErrorString(CUresult result, const char** text) {
   *text = driver_error_name(result) != nullptr ? error_string(static_cast<cudaError_t>(result)) : nullptr;
   return *text != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-WARPMILL_FACE CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t,
+WARPMILL_FACE CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags,
                                         CUdriverProcAddressQueryResult* found) {
   if (name == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *function = driver_function(name);
+  const DriverFunction known =
+      driver_function(name, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+  *function = known.function;
   if (found != nullptr)
-    *found = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *found = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
+             : known.came_later   ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *function != nullptr || found != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 

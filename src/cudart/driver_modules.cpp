@@ -4,7 +4,6 @@
 
 #include "cudart/capture.hpp"
 #include "cudart/face.hpp"
-#include "cudart/graph.hpp"
 #include "cudart/launch.hpp"
 #include "cudart/module.hpp"
 #include "cudart/stream.hpp"
@@ -85,7 +84,7 @@ WARPMILL_FACE CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image
 WARPMILL_FACE CUresult cuModuleLoad(CUmodule* module, const char* file) {
   return context_answer([&] {
     require(module != nullptr && file != nullptr);
-    *module = reinterpret_cast<CUmodule>(load_module_file(file));
+    *module = reinterpret_cast<CUmodule>(load_module(text_of_file(file).c_str()));
   });
 }
 WARPMILL_FACE CUresult cuModuleUnload(CUmodule module) {
@@ -108,14 +107,14 @@ WARPMILL_FACE CUresult cuLibraryLoadData(CUlibrary* library, const void* code, C
                                          CUlibraryOption*, void**, unsigned) {
   return driver_answer([&] {
     require(library != nullptr);
-    *library = reinterpret_cast<CUlibrary>(load_module(code));
+    *library = reinterpret_cast<CUlibrary>(load_library(code));
   });
 }
 WARPMILL_FACE CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file, CUjit_option*, void**, unsigned,
                                              CUlibraryOption*, void**, unsigned) {
   return driver_answer([&] {
     require(library != nullptr && file != nullptr);
-    *library = reinterpret_cast<CUlibrary>(load_module_file(file));
+    *library = reinterpret_cast<CUlibrary>(load_library(text_of_file(file).c_str()));
   });
 }
 WARPMILL_FACE CUresult cuLibraryUnload(CUlibrary library) {
@@ -232,16 +231,4 @@ WARPMILL_FACE CUresult cuEventSynchronize(CUevent event) {
 }
 WARPMILL_FACE CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   return context_answer([&] { *milliseconds = milliseconds_between(known_event(start), known_event(end)); });
-}
-WARPMILL_FACE CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  return context_answer([&] {
-    require(exec != nullptr);
-    *exec = reinterpret_cast<CUgraphExec>(instantiate(*known_graph(graph), flags));
-  });
-}
-WARPMILL_FACE CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return context_answer([&] { destroy_exec(exec); });
-}
-WARPMILL_FACE CUresult cuGraphDestroy(CUgraph graph) {
-  return context_answer([&] { destroy_graph(graph); });
 }

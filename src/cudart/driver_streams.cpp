@@ -109,6 +109,21 @@ WARPMILL_FACE CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatu
 WARPMILL_FACE CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   return context_answer([&] { Streams::get().submit(*stream_of(stream), RunGraph{known_exec(exec).copied.graph}); });
 }
+WARPMILL_FACE CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  return context_answer([&] {
+    stream_of(stream);
+    known_exec(exec);
+  });
+}
+WARPMILL_FACE CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                                    CUDA_GRAPH_INSTANTIATE_PARAMS* p) {
+  const CUresult result = cuGraphInstantiate(exec, graph, p != nullptr ? p->flags : 0);
+  if (p != nullptr) {
+    p->hErrNode_out = nullptr;
+    p->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+  }
+  return result;
+}
 WARPMILL_FACE CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return context_answer([&] {
     require(address != nullptr && bytes > 0);

@@ -13,7 +13,7 @@ namespace {
 void* own_library() {
   static void* const handle = [] {
     Dl_info info{};
-    dladdr(reinterpret_cast<void*>(&driver_function), &info);
+    dladdr(reinterpret_cast<void*>(&own_library), &info);
     return dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   }();
   return handle;
@@ -22,10 +22,23 @@ void* own_library() {
 
 void* own_function(const char* name) { return own_library() != nullptr ? dlsym(own_library(), name) : nullptr; }
 
-void* driver_function(const char* name) {
-  for (const char* version : {"_v4", "_v3", "_v2", ""})
-    if (void* const found = own_function((std::string(name) + version).c_str())) return found;
-  return nullptr;
+DriverFunction driver_function(std::string_view name, int version, bool per_thread_stream) {
+  const DriverName* best = nullptr;
+  bool came_later = false;
+  for (const DriverName& one : driver_names()) {
+    if (!one.name.starts_with(name)) continue;
+    std::string_view rest = one.name.substr(name.size());
+    const bool of_thread = rest.ends_with("_ptsz") || rest.ends_with("_ptds");
+    if (of_thread) rest.remove_suffix(5);
+    if (!rest.empty() && !rest.starts_with("_v")) continue;
+    if (of_thread && !per_thread_stream) continue;
+    if (one.version > version)
+      came_later = true;
+    else if (best == nullptr || one.version >= best->version)
+      best = &one;
+  }
+  if (best == nullptr) return {nullptr, came_later};
+  return {own_function(std::string(best->name).c_str()), false};
 }
 
 }  // namespace wm::cudart

@@ -70,11 +70,13 @@ void set_child(Node& node, const Graph& child) {
 }
 
 void set_event_record(Node& node, Event& event) {
+  require(node.type == cudaGraphNodeTypeEventRecord);
   node.event = &event;
   node.operation = HostCall{[&event] { Streams::get().record_now(event); }};
 }
 
 void set_event_wait(Node& node, Event& event) {
+  require(node.type == cudaGraphNodeTypeWaitEvent);
   node.event = &event;
   node.operation = HostCall{[&event] { Streams::get().wait(event); }};
 }

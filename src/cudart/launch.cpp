@@ -72,7 +72,7 @@ int blocks_per_multiprocessor(Kernel& kernel, int threads, std::size_t shared_by
 
 KernelLaunch prepare(const LaunchRequest& request) {
   Platform& platform = Platform::get();
-  const vgpu::ProgramKernel& kernel = *request.kernel->on(request.device, request.cooperative).kernel;
+  const vgpu::ProgramKernel& kernel = *request.kernel->on(request.device).kernel;
   require(within(request.grid, largest_grid) && within(request.block, largest_block) &&
           volume(request.block) <= most_block_threads);
   require(volume(request.block) <= kernel.max_threads, cudaErrorInvalidValue);
@@ -91,9 +91,9 @@ KernelLaunch prepare(const LaunchRequest& request) {
             cudaErrorCooperativeLaunchTooLarge);
   }
   return {.kernel = request.kernel,
-          .shape = {request.grid, request.block, cluster, static_cast<std::uint32_t>(request.shared_bytes)},
+          .shape = {request.grid, request.block, cluster, static_cast<std::uint32_t>(request.shared_bytes),
+                    request.cooperative ? request.kernel->module().meeting_place(request.device) : 0},
           .device = request.device,
-          .cooperative = request.cooperative,
           .parameters = parameters_of(request, kernel)};
 }
 

@@ -132,6 +132,7 @@ void unregister_host(void* pointer) {
   const auto range = range_of(address);
   if (!range || range->kind != MemoryKind::registered || range->address != address)
     fail(cudaErrorHostMemoryNotRegistered);
+  wait_for_users(address);
   release(table().take(address, MemoryKind::registered, MemoryKind::registered));
 }
 
@@ -144,7 +145,11 @@ void wait_for_users(std::uint64_t address) {
 void give_up_device(std::uint64_t address) { table().take(address, MemoryKind::device, MemoryKind::device); }
 void release_device(std::uint64_t address) { Platform::get().machine.free(address); }
 
-void free_device(std::uint64_t address) { release(table().take(address, MemoryKind::device, MemoryKind::managed)); }
+void free_device(std::uint64_t address) {
+  const MemoryRange range = table().take(address, MemoryKind::device, MemoryKind::managed);
+  if (range.pool != nullptr) known_pool(range.pool).freed_beside += range.bytes;
+  release(range);
+}
 
 void free_host(void* pointer) {
   release(table().take(reinterpret_cast<std::uint64_t>(pointer), MemoryKind::host, MemoryKind::host));

@@ -38,7 +38,7 @@ std::uint64_t allocate_device(std::size_t bytes, const void* pool = nullptr);  /
 std::uint64_t allocate_managed(std::size_t bytes);
 void* allocate_host(std::size_t bytes, unsigned flags);
 void register_host(void* pointer, std::size_t bytes, unsigned flags);
-void unregister_host(void* pointer);
+void unregister_host(void* pointer);  // waits for its users
 
 // Before it is freed: for its device, and for all where it is memory of the host too.
 void wait_for_users(std::uint64_t address);
@@ -65,6 +65,7 @@ struct Pool {
   std::size_t most = 0;  // bytes it may hold; 0: any number
   std::uint64_t release_threshold = 0;
   std::size_t used = 0, most_used = 0, reserved = 0, most_reserved = 0;
+  std::size_t freed_beside = 0;  // by cudaFree, of which an H200's pool takes no note: it counts them as used
   int reuse_event = 1, reuse_opportunistic = 1, reuse_internal = 1;
 };
 Pool* default_pool(int device);

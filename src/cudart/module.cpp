@@ -25,31 +25,19 @@ Handles& handles() {
   return *all;
 }
 
-// Where the blocks of a cooperative launch meet: its address is in two special registers, and 0 in other launches. One
-// place serves a module's launches on a device, one after the other.
+// Of the place where the blocks of a cooperative launch meet. One serves a module's launches on a device, one after the
+// other.
 constexpr std::uint32_t meeting_bytes = 256;
-
-std::string with_meeting_place(std::string ptx, std::uint64_t address) {
-  const auto replace = [&](std::string_view name, std::uint64_t word) {
-    const std::string value = std::to_string(word & 0xffffffff);
-    for (std::size_t at = 0; (at = ptx.find(name, at)) != ptx.npos; at += value.size())
-      ptx.replace(at, name.size(), value);
-  };
-  replace("%envreg1", address >> 32);
-  replace("%envreg2", address);
-  return ptx;
-}
 
 }  // namespace
 
-const Kernel::Loaded& Kernel::on(int device, bool cooperative) {
-  const bool usual = device == 0 && !cooperative;
-  if (usual)
+const Kernel::Loaded& Kernel::on(int device) {
+  if (device == 0)
     if (const Loaded* first = first_.load(std::memory_order_acquire)) return *first;
   const std::lock_guard lock(mutex_);
-  auto& loaded = loaded_[{device, cooperative}];
-  if (!loaded) loaded = std::make_unique<Loaded>(module_.load(name_, device, cooperative));
-  if (usual) first_.store(loaded.get(), std::memory_order_release);
+  auto& loaded = loaded_[device];
+  if (!loaded) loaded = std::make_unique<Loaded>(module_.load(name_, device));
+  if (device == 0) first_.store(loaded.get(), std::memory_order_release);
   return *loaded;
 }
 
@@ -61,6 +49,7 @@ Module::~Module() {
 void Module::read() {
   const std::lock_guard lock(mutex_);
   if (parts_) return;
+  if (nonsense_) fail(cudaErrorInvalidPtx);
   if (problem_.empty()) {
     DeviceCode code;
     try {
@@ -73,6 +62,7 @@ void Module::read() {
     if (problem_.empty()) parts_.emplace(std::move(code.ptx));
     if (parts_ && !parts_->valid()) {
       parts_.reset();
+      nonsense_ = true;
       fail(cudaErrorInvalidPtx);
     }
   }
@@ -136,13 +126,11 @@ Module::OnDevice& Module::on(int device) {
   machine.write(place.meeting_place, std::as_bytes(std::span(&size, 1)));
   std::set<std::string, std::less<>> elsewhere;
   for (const auto& [name, managed] : managed_) elsewhere.insert(name);
-  place.variables =
-      machine.load(with_meeting_place(parts_->whole() ? parts_->all_but(elsewhere) : parts_->variables(elsewhere),
-                                      place.meeting_place),
-                   "module.ptx", [&](std::string_view variable) {
-                     const auto managed = managed_.find(variable);
-                     return managed != managed_.end() ? managed->second.address : 0;
-                   });
+  place.variables = machine.load(parts_->whole() ? parts_->all_but(elsewhere) : parts_->variables(elsewhere),
+                                 "module.ptx", [&](std::string_view variable) {
+                                   const auto managed = managed_.find(variable);
+                                   return managed != managed_.end() ? managed->second.address : 0;
+                                 });
   return place;
 }
 
@@ -160,15 +148,14 @@ std::optional<Variable> Module::variable(std::string_view name, int device) {
   return address != 0 ? std::optional(Variable{address, bytes}) : std::nullopt;
 }
 
-Kernel::Loaded Module::load(const std::string& kernel, int device, bool cooperative) {
+Kernel::Loaded Module::load(const std::string& kernel, int device) {
   const std::lock_guard lock(mutex_);
   OnDevice& place = on(device);
   Kernel::Loaded loaded;
   loaded.program = place.variables;
   if (!parts_->whole())
     loaded.program = Platform::get().machine.load(
-        with_meeting_place(parts_->kernel(kernel), cooperative ? place.meeting_place : 0), "module.ptx",
-        [&](std::string_view variable) { return address_of(variable, device); });
+        parts_->kernel(kernel), "module.ptx", [&](std::string_view variable) { return address_of(variable, device); });
   for (const vgpu::ProgramKernel* one : vgpu::Machine::kernels(*loaded.program))
     if (one->name == kernel) loaded.kernel = one;
   if (loaded.kernel == nullptr) fail(cudaErrorInvalidDeviceFunction);
@@ -182,21 +169,37 @@ Module& known_module(const void* handle) {
   return *found->second;
 }
 
-Module* load_module(const void* image) {
-  require(image != nullptr);
-  auto module = std::make_unique<Module>(image);
-  module->read();
+namespace {
+Module* keep(std::unique_ptr<Module> module) {
   Module* const handle = module.get();
   const std::lock_guard lock(handles().mutex);
   handles().loaded.emplace(handle, std::move(module));
   return handle;
 }
+}  // namespace
 
-Module* load_module_file(const char* path) {
+Module* load_module(const void* image) {
+  require(image != nullptr);
+  auto module = std::make_unique<Module>(image);
+  module->read();
+  return keep(std::move(module));
+}
+
+Module* load_library(const void* image) {
+  require(image != nullptr);
+  auto module = std::make_unique<Module>(image);
+  try {
+    module->read();
+  } catch (const Failure& failure) {
+    if (failure.status != cudaErrorInvalidPtx) throw;
+  }
+  return keep(std::move(module));
+}
+
+std::string text_of_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
   require(file.good(), cudaErrorFileNotFound);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return load_module(text.c_str());
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 void unload_module(const void* handle) {

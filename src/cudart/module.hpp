@@ -28,9 +28,7 @@ class Kernel {
   Kernel(Module& module, std::string name) : module_(module), name_(std::move(name)) {}
   Module& module() const { return module_; }
   const std::string& name() const { return name_; }
-  // Reads and decodes it where that has not been done. A cooperative launch has a place where its blocks meet, whose
-  // address is in the code.
-  const Loaded& on(int device, bool cooperative = false);
+  const Loaded& on(int device);  // reads and decodes it where that has not been done
 
   // What cudaFuncSetAttribute sets.
   std::atomic<int> dynamic_shared_limit = default_dynamic_shared;
@@ -42,8 +40,8 @@ class Kernel {
   Module& module_;
   const std::string name_;
   std::mutex mutex_;
-  std::map<std::pair<int, bool>, std::unique_ptr<Loaded>> loaded_;  // by device, cooperative or not
-  std::atomic<const Loaded*> first_ = nullptr;                      // on device 0
+  std::map<int, std::unique_ptr<Loaded>> loaded_;  // by device
+  std::atomic<const Loaded*> first_ = nullptr;     // on device 0
 };
 
 struct Variable {
@@ -65,22 +63,24 @@ class Module {
   // A variable in memory that the host sees too; its address is put to `host` when the module is loaded.
   void declare_managed(std::string name, std::size_t bytes, void** host);
   void initialise() { on(current_device()); }
+  std::uint64_t meeting_place(int device) { return on(device).meeting_place; }  // of its cooperative launches
 
  private:
   friend class Kernel;
   struct OnDevice {
     std::shared_ptr<vgpu::Program> variables;  // and the kernels too, where the text is one piece
-    std::uint64_t meeting_place = 0;           // of cooperative launches
+    std::uint64_t meeting_place = 0;
   };
   OnDevice& on(int device);
   void place_managed();
-  Kernel::Loaded load(const std::string& kernel, int device, bool cooperative);
+  Kernel::Loaded load(const std::string& kernel, int device);
   std::uint64_t address_of(std::string_view variable, int device);
 
   const void* image_;
   std::recursive_mutex mutex_;
   std::optional<PtxParts> parts_;
   std::string problem_;
+  bool nonsense_ = false;  // no PTX at all
   std::map<int, OnDevice> devices_;
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
   struct Managed {
@@ -94,7 +94,8 @@ class Module {
 // Handles of loaded modules and of kernels, as the program holds them: those that exist.
 Module& known_module(const void* handle);    // fails with cudaErrorInvalidResourceHandle
 Module* load_module(const void* image);      // reads it at once
-Module* load_module_file(const char* path);  // fails with cudaErrorFileNotFound
+Module* load_library(const void* image);     // the same, but nonsense is told when it is first asked for something
+std::string text_of_file(const char* path);  // fails with cudaErrorFileNotFound
 void unload_module(const void* handle);
 Kernel& known_kernel(const void* handle);  // fails with cudaErrorInvalidResourceHandle
 

@@ -24,7 +24,6 @@ struct KernelLaunch {
   Kernel* kernel = nullptr;
   vgpu::LaunchShape shape;
   int device = 0;
-  bool cooperative = false;
   std::vector<std::byte> parameters;
 };
 

@@ -4,14 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include "common/environment.hpp"
 
 namespace wm::cudart {
 namespace {
 
-std::atomic<pid_t> owner = 0;  // the process that made the platform
+std::atomic<bool> is_here = false;  // made by this process, not by the one it was forked from
 
 // CUDA_VISIBLE_DEVICES, as far as a number of equal devices can follow it: a list of numbers, up to the first that is
 // none of theirs.
@@ -47,12 +47,13 @@ thread_local int device_of_thread = 0;
 
 Platform::Platform(Settings asked) : settings(std::move(asked)), machine(chip_of(settings)) {}
 
-bool Platform::exists() { return owner == ::getpid(); }
+bool Platform::exists() { return is_here.load(std::memory_order_relaxed); }
 
 Platform& Platform::get() {
   static Platform* const platform = [] {
     auto* made = new Platform(settings_of_environment());
-    owner = ::getpid();
+    is_here = true;
+    ::pthread_atfork(nullptr, nullptr, [] { is_here = false; });
     return made;
   }();
   if (!exists()) fail(cudaErrorInitializationError);

@@ -1,9 +1,13 @@
 // Programs with nvcc's static runtime inside: their own functions of CUDA's names become jumps to ours, before their
-// constructors run. An unstripped program names them in its symbol table.
+// constructors run. An unstripped program names them in its symbol table. So do plugins, but their constructors have
+// run when dlopen brings them: what nvcc made of them registers their kernels, and is called again.
 #include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +18,7 @@
 
 #include "common/files.hpp"
 #include "cudart/entry_points.hpp"
-#include "cudart/failure.hpp"
+#include "cudart/face.hpp"
 
 namespace wm::cudart {
 namespace {
@@ -64,26 +68,36 @@ bool redirect(char* function, const void* target) {
 
 bool is_of_cuda(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
 
-// Redirects what a symbol table names; whether it names functions of CUDA's at all.
-bool redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr& strings, std::uintptr_t base) {
+using Register = void (*)();
+
+struct Redirected {
+  bool any = false;                 // whether there were functions of CUDA's at all
+  bool in_parts = false;            // kernels linked with each other (-rdc) register together, once
+  std::vector<Register> registers;  // nvcc's constructors
+};
+
+// Redirects what a symbol table names.
+void redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr& strings, std::uintptr_t base,
+                  const std::string& who, Redirected& done) {
   const std::uint64_t count = table.sh_size / sizeof(Elf64_Sym);
   const auto* const symbols = file.at<Elf64_Sym>(table.sh_offset, count);
   const char* const names = file.at<char>(strings.sh_offset, strings.sh_size);
-  if (symbols == nullptr || names == nullptr) return false;
-  bool found = false;
+  if (symbols == nullptr || names == nullptr) return;
   for (std::uint64_t i = 0; i < count; ++i) {
     const Elf64_Sym& symbol = symbols[i];
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.sh_size)
       continue;
     const std::string name(names + symbol.st_name, strnlen(names + symbol.st_name, strings.sh_size - symbol.st_name));
+    if (name.find("__sti____cudaRegisterAll") != name.npos)
+      done.registers.push_back(reinterpret_cast<Register>(base + symbol.st_value));
+    done.in_parts |= name.find("__cudaRegisterLinkedBinary") != name.npos;
     if (!is_of_cuda(name) || symbol.st_size < jump_bytes) continue;
     const void* const ours = own_function(name.c_str());
     if (ours == nullptr) continue;
-    found = true;
+    done.any = true;
     if (!redirect(reinterpret_cast<char*>(base + symbol.st_value), ours))
-      tell("the program's own " + name + " cannot be redirected: rebuild it with nvcc -cudart shared");
+      tell(name + " inside " + who + " cannot be redirected: rebuild it with nvcc -cudart shared");
   }
-  return found;
 }
 
 // Fat binaries without a way to register them.
@@ -110,31 +124,67 @@ bool needs_shared_runtime(const dl_phdr_info& object) {
   return false;
 }
 
-void redirect_program(const dl_phdr_info& object, const char* path) {
+Redirected redirect_object(const dl_phdr_info& object, const char* path, const std::string& who) {
+  Redirected done;
   const Mapped file(path);
   const auto* const head = file.at<Elf64_Ehdr>(0);
-  if (head == nullptr || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return;
+  if (head == nullptr || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return done;
   const auto* const sections = file.at<Elf64_Shdr>(head->e_shoff, head->e_shnum);
-  if (sections == nullptr) return;
-  bool found = false;
+  if (sections == nullptr) return done;
   for (int i = 0; i < head->e_shnum; ++i)
     if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < head->e_shnum)
-      found |= redirect_all(file, sections[i], sections[sections[i].sh_link], object.dlpi_addr);
-  if (!found && has_fat_binary(file, *head, sections) && !needs_shared_runtime(object))
-    tell(
-        "the program has CUDA's static runtime inside and no symbol table that says where: rebuild it with nvcc "
-        "-cudart shared, or do not strip it");
+      redirect_all(file, sections[i], sections[sections[i].sh_link], object.dlpi_addr, who, done);
+  if (!done.any && has_fat_binary(file, *head, sections) && !needs_shared_runtime(object))
+    tell(who +
+         " has CUDA's static runtime inside and no symbol table that says where: rebuild it with nvcc -cudart shared, "
+         "or do not strip it");
+  return done;
+}
+
+// Objects by name and address: those that were looked at.
+struct Seen {
+  std::mutex mutex;
+  std::set<std::pair<std::string, std::uintptr_t>> objects;
+  std::vector<Register> late;  // what brings their kernels to us
+  bool started = false;        // what comes now comes by dlopen
+};
+Seen& seen() {
+  static auto* const all = new Seen;
+  return *all;
 }
 
 int visit(dl_phdr_info* object, std::size_t, void*) {
-  const std::string_view name = object->dlpi_name != nullptr ? object->dlpi_name : "";
-  if (name.find("libcudart.so") != name.npos) return 0;
-  redirect_program(*object, name.empty() ? "/proc/self/exe" : object->dlpi_name);
+  const std::string name = object->dlpi_name != nullptr ? object->dlpi_name : "";
+  if (name.find("libcudart.so") != name.npos || !seen().objects.emplace(name, object->dlpi_addr).second) return 0;
+  const std::string who = name.empty() ? "the program" : name;
+  const Redirected done = redirect_object(*object, name.empty() ? "/proc/self/exe" : name.c_str(), who);
+  if (!done.any || !seen().started) return 0;
+  if (done.in_parts)
+    tell(who +
+         " has CUDA's static runtime inside, and kernels in parts (-rdc), which dlopen has registered already: "
+         "rebuild it with nvcc -cudart shared");
+  else
+    seen().late.insert(seen().late.end(), done.registers.begin(), done.registers.end());
   return 0;
 }
 
 // The executable's constructors come after those of the libraries.
-__attribute__((constructor)) void redirect_static_runtimes() { dl_iterate_phdr(&visit, nullptr); }
+__attribute__((constructor)) void redirect_static_runtimes() {
+  dl_iterate_phdr(&visit, nullptr);
+  seen().started = true;
+}
 
 }  // namespace
 }  // namespace wm::cudart
+
+// Called after every dlopen (opened.cpp).
+WARPMILL_FACE void warpmill_redirect_opened() {
+  using namespace wm::cudart;
+  std::vector<Register> late;
+  {
+    const std::lock_guard lock(seen().mutex);
+    dl_iterate_phdr(&visit, nullptr);
+    late.swap(seen().late);
+  }
+  for (const Register one : late) one();
+}

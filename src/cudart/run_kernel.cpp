@@ -83,7 +83,7 @@ Ended how_ended(const std::exception_ptr& exception) {
 
 // One run; an exception becomes the report's.
 vgpu::RunReport run_once(const KernelLaunch& launch, const vgpu::RunOptions& options) {
-  const Kernel::Loaded& loaded = launch.kernel->on(launch.device, launch.cooperative);
+  const Kernel::Loaded& loaded = launch.kernel->on(launch.device);
   vgpu::RunReport report;
   try {
     Platform::get().machine.run(*loaded.program, *loaded.kernel, launch.shape, launch.parameters, options, report);

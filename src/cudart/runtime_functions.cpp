@@ -131,16 +131,27 @@ WARPMILL_FACE cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, cons
   });
 }
 
-WARPMILL_FACE cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
-                                                           unsigned long long, cudaDriverEntryPointQueryResult* found) {
+namespace {
+cudaError_t find_driver_function(const char* name, void** function, unsigned version, bool per_thread_stream,
+                                 cudaDriverEntryPointQueryResult* found) {
   return answer([&] {
     require(name != nullptr && function != nullptr);
-    *function = driver_function(name);
+    const DriverFunction known = driver_function(name, static_cast<int>(version), per_thread_stream);
+    *function = known.function;
     if (found != nullptr)
-      *found = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+      *found = *function != nullptr ? cudaDriverEntryPointSuccess
+               : known.came_later   ? cudaDriverEntryPointVersionNotSufficent
+                                    : cudaDriverEntryPointSymbolNotFound;
     else
       require(*function != nullptr, cudaErrorSymbolNotFound);
   });
+}
+}  // namespace
+
+WARPMILL_FACE cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                                           unsigned long long flags,
+                                                           cudaDriverEntryPointQueryResult* found) {
+  return find_driver_function(name, function, version, (flags & cudaEnablePerThreadDefaultStream) != 0, found);
 }
 WARPMILL_FACE cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
                                                   cudaDriverEntryPointQueryResult* found) {
@@ -149,21 +160,21 @@ WARPMILL_FACE cudaError_t cudaGetDriverEntryPoint(const char* name, void** funct
 WARPMILL_FACE cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* name, void** function, unsigned version,
                                                                 unsigned long long flags,
                                                                 cudaDriverEntryPointQueryResult* found) {
-  return cudaGetDriverEntryPointByVersion(name, function, version, flags, found);
+  return find_driver_function(name, function, version, (flags & cudaEnableLegacyStream) == 0, found);
 }
 
 WARPMILL_FACE cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**,
                                               unsigned, cudaLibraryOption*, void**, unsigned) {
   return answer([&] {
     require(library != nullptr);
-    *library = reinterpret_cast<cudaLibrary_t>(load_module(code));
+    *library = reinterpret_cast<cudaLibrary_t>(load_library(code));
   });
 }
 WARPMILL_FACE cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* library, const char* file, cudaJitOption*, void**,
                                                   unsigned, cudaLibraryOption*, void**, unsigned) {
   return answer([&] {
     require(library != nullptr && file != nullptr);
-    *library = reinterpret_cast<cudaLibrary_t>(load_module_file(file));
+    *library = reinterpret_cast<cudaLibrary_t>(load_library(text_of_file(file).c_str()));
   });
 }
 WARPMILL_FACE cudaError_t cudaLibraryUnload(cudaLibrary_t library) {

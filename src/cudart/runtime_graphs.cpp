@@ -45,6 +45,12 @@ cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNo
   });
 }
 
+Node& node_of_type(cudaGraphNode_t handle, cudaGraphNodeType type) {
+  Node& node = known_node(handle);
+  require(node.type == type);
+  return node;
+}
+
 template <class Set>
 cudaError_t change_node(cudaGraphNode_t handle, const Set& set) {
   return answer([&] { set(known_node(handle)); });
@@ -165,22 +171,45 @@ WARPMILL_FACE cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t gr
 
 WARPMILL_FACE cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* p) {
   return answer([&] {
-    Node& one = known_node(node);
-    require(p != nullptr && one.type == cudaGraphNodeTypeKernel);
-    *p = kernel_of_node(one);
+    require(p != nullptr);
+    *p = kernel_of_node(node_of_type(node, cudaGraphNodeTypeKernel));
   });
 }
 WARPMILL_FACE cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* p) {
-  return answer([&] { *p = known_node(node).copy; });
+  return answer([&] { *p = node_of_type(node, cudaGraphNodeTypeMemcpy).copy; });
 }
 WARPMILL_FACE cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* p) {
-  return answer([&] { *p = known_node(node).fill; });
+  return answer([&] { *p = node_of_type(node, cudaGraphNodeTypeMemset).fill; });
 }
 WARPMILL_FACE cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* p) {
-  return answer([&] { *p = known_node(node).host; });
+  return answer([&] { *p = node_of_type(node, cudaGraphNodeTypeHost).host; });
 }
 WARPMILL_FACE cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, cudaMemAllocNodeParams* p) {
-  return answer([&] { *p = known_node(node).allocation; });
+  return answer([&] { *p = node_of_type(node, cudaGraphNodeTypeMemAlloc).allocation; });
+}
+WARPMILL_FACE cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
+  return answer([&] { *static_cast<void**>(pointer) = node_of_type(node, cudaGraphNodeTypeMemFree).freed; });
+}
+WARPMILL_FACE cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
+  return answer(
+      [&] { *event = reinterpret_cast<cudaEvent_t>(node_of_type(node, cudaGraphNodeTypeEventRecord).event); });
+}
+WARPMILL_FACE cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
+  return answer([&] { *event = reinterpret_cast<cudaEvent_t>(node_of_type(node, cudaGraphNodeTypeWaitEvent).event); });
+}
+WARPMILL_FACE cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+  return change_node(node, [&](Node& one) { set_event_record(one, known_event(event)); });
+}
+WARPMILL_FACE cudaError_t cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+  return change_node(node, [&](Node& one) { set_event_wait(one, known_event(event)); });
+}
+WARPMILL_FACE cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                               cudaEvent_t event) {
+  return change_in_exec(exec, node, [&](Node& one) { set_event_record(one, known_event(event)); });
+}
+WARPMILL_FACE cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                             cudaEvent_t event) {
+  return change_in_exec(exec, node, [&](Node& one) { set_event_wait(one, known_event(event)); });
 }
 WARPMILL_FACE cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* child) {
   return answer([&] {

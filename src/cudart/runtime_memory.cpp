@@ -241,7 +241,10 @@ void with_attribute(Pool& pool, cudaMemPoolAttr attribute, const Visit& visit) {
     case cudaMemPoolAttrReleaseThreshold: return visit(pool.release_threshold);
     case cudaMemPoolAttrReservedMemCurrent: return visit(pool.reserved);
     case cudaMemPoolAttrReservedMemHigh: return visit(pool.most_reserved);
-    case cudaMemPoolAttrUsedMemCurrent: return visit(pool.used);
+    case cudaMemPoolAttrUsedMemCurrent: {
+      std::size_t counted = pool.used + pool.freed_beside;
+      return visit(counted);
+    }
     case cudaMemPoolAttrUsedMemHigh: return visit(pool.most_used);
     default: fail(cudaErrorInvalidValue);
   }

@@ -118,9 +118,9 @@ void Stream::work() {
       if (lock.owns_lock()) lock.unlock();
       perform(item.operation);
       item = {};
-      ++done_;
-      if (all.waiting_ > 0) {
+      if (++done_ >= awaited_) {  // who is awaited later is asked for again by who wakes up
         lock.lock();
+        awaited_ = nobody;
         all.progress_.notify_all();
       }
     }
@@ -128,10 +128,14 @@ void Stream::work() {
   }
 }
 
+bool Streams::reached_or_awaited(const Point& point) {
+  if (point.reached()) return true;
+  point.stream->awaited_ = std::min(point.stream->awaited_.load(), point.number);
+  return point.reached();  // it may have been done meanwhile, by a thread that saw nobody wait
+}
+
 void Streams::wait_until_reached(std::unique_lock<std::mutex>& lock, const Point& point) {
-  ++waiting_;
-  progress_.wait(lock, [&] { return point.reached(); });
-  --waiting_;
+  progress_.wait(lock, [&] { return reached_or_awaited(point); });
 }
 
 void Streams::submit(Stream& stream, Operation operation) {
@@ -192,12 +196,9 @@ bool Streams::idle(Stream& stream) {
 
 bool Streams::drain(std::chrono::milliseconds longest) {
   std::unique_lock lock(mutex_);
-  ++waiting_;
-  const bool done = progress_.wait_for(lock, longest, [&] {
-    return std::ranges::all_of(streams_, [](const auto& s) { return s->done_ == s->given_; });
+  return progress_.wait_for(lock, longest, [&] {
+    return std::ranges::all_of(streams_, [](const auto& s) { return reached_or_awaited({s, s->given_}); });
   });
-  --waiting_;
-  return done;
 }
 
 void Streams::wait_for(Stream& stream, const Event& event) {

@@ -73,6 +73,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::deque<Item> items_;
   std::uint64_t given_ = 0;
   std::atomic<std::uint64_t> done_ = 0;
+  std::atomic<std::uint64_t> awaited_ = nobody;  // the first number of done_ that somebody waits for
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
   bool has_thread_ = false;
   bool destroyed_ = false;  // by the program, which knows no more of it; its work goes on
   std::condition_variable wake_;
@@ -117,11 +119,12 @@ class Streams {
                      std::vector<Point> after = {});
   template <class Wanted>
   void wait_for_all(const Wanted& wanted);
+  // Asks to be woken; whether there is nothing to wait for.
+  static bool reached_or_awaited(const Point& point);
   void wait_until_reached(std::unique_lock<std::mutex>& lock, const Point& point);
 
   std::mutex mutex_;                  // of all streams
-  std::condition_variable progress_;  // some stream has done something
-  std::atomic<int> waiting_ = 0;      // for progress_
+  std::condition_variable progress_;  // some stream has done what was awaited
   std::vector<std::shared_ptr<Stream>> streams_;
 };
 

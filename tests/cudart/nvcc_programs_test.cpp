@@ -29,6 +29,18 @@ TEST_F(NvccPrograms, TheReadmesProgramGivesItsReport) {
   }
 }
 
+TEST_F(NvccPrograms, APluginWithAStaticRuntimeIsRedirectedWhenItIsOpened) {
+  const std::string driver = WARPMILL_DRIVER_PROGRAM;
+  const Ended ended = start("check " + driver + " plugin " WARPMILL_PLUGIN);
+  EXPECT_THAT(ended.out, testing::StartsWith("42\n"));
+  EXPECT_THAT(ended.out, HasSubstr("add(int*, int): 0 errors"));
+  const std::string stripped = (folder_ / "stripped.so").string();
+  ASSERT_EQ(std::system(("strip -o " + stripped + " " WARPMILL_PLUGIN).c_str()), 0);
+  EXPECT_THAT(start("run " + driver + " plugin " + stripped).err,
+              HasSubstr("stripped.so has CUDA's static runtime inside and no symbol table that says where: rebuild it "
+                        "with nvcc -cudart shared"));
+}
+
 TEST_F(NvccPrograms, AStrippedStaticRuntimeIsToldHowToBeBuilt) {
   const std::string stripped = (folder_ / "stripped").string();
   ASSERT_EQ(std::system(("strip -o " + stripped + " " WARPMILL_MISSING_FENCE "_static").c_str()), 0);

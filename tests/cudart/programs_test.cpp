@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string host = WARPMILL_HOST_PROGRAM;
+const std::string host = WARPMILL_HOST_PROGRAM, driver = WARPMILL_DRIVER_PROGRAM;
 
 class Programs : public Program {};
 
@@ -47,6 +47,48 @@ TEST_F(Programs, MisuseGetsTheCodesOfACard) {
   EXPECT_EQ(ended.err,
             "warpmill: cudaDestroyTextureObject is not there on the virtual GPU: cudaErrorNotSupported\n"
             "warpmill: cuTexObjectDestroy is not there on the virtual GPU: CUDA_ERROR_NOT_SUPPORTED\n");
+}
+
+TEST_F(Programs, WhatIsNotThereIsNamedOnceAndNotSupported) {
+  const Ended ended = start("run " + driver + " missing");
+  EXPECT_EQ(ended.out,
+            "texture: cudaErrorNotSupported\nagain: cudaErrorNotSupported\nsurface: cudaErrorNotSupported\n"
+            "memory of another process: cudaErrorNotSupported\nevent of another process: cudaErrorNotSupported\n"
+            "external memory: cudaErrorNotSupported\nlast: cudaErrorNotSupported\n"
+            "addresses: CUDA_ERROR_NOT_SUPPORTED\npages: CUDA_ERROR_NOT_SUPPORTED\n");
+  std::string lines;
+  for (const char* name : {"cudaCreateTextureObject", "cudaCreateSurfaceObject", "cudaIpcGetMemHandle",
+                           "cudaIpcGetEventHandle", "cudaImportExternalMemory", "cuMemAddressReserve", "cuMemCreate"})
+    lines += std::string("warpmill: ") + name + " is not there on the virtual GPU: " +
+             (name[2] == 'd' ? "cudaErrorNotSupported\n" : "CUDA_ERROR_NOT_SUPPORTED\n");
+  EXPECT_EQ(ended.err, lines);
+}
+
+TEST_F(Programs, ArraysThatNoChipHasAreRefused) {
+  EXPECT_EQ(start("run " + driver + " arrays").out,
+            "too wide: cudaErrorInvalidValue\ntoo high: cudaErrorInvalidValue\ntoo deep: cudaErrorInvalidValue\n"
+            "of nothing: cudaErrorInvalidValue\nof odd elements: cudaErrorInvalidValue\n"
+            "usual: cudaSuccess\nfree: cudaSuccess\n");
+}
+
+TEST_F(Programs, HostMemoryIsUnregisteredWhenItsUsersAreDone) {
+  EXPECT_EQ(start("run " + driver + " unregistered").out, "unregister: CUDA_SUCCESS\n12\nwait: CUDA_SUCCESS\n");
+}
+
+TEST_F(Programs, OneEventIsRecordedByManyThreads) { EXPECT_EQ(start("run " + driver + " records").out, "wrong: 0\n"); }
+
+TEST_F(Programs, TheDriversGraphsAreBuiltChangedAndRun) {
+  EXPECT_EQ(start("run " + driver + " graph").out,
+            "fill: CUDA_SUCCESS\nkernel: CUDA_SUCCESS\ncopy: CUDA_SUCCESS\ncall: CUDA_SUCCESS\n"
+            "a kernel as a fill: CUDA_ERROR_INVALID_VALUE\ninstantiate: CUDA_SUCCESS\n13\nchange: CUDA_SUCCESS\n"
+            "wait: CUDA_SUCCESS\n40, 2 calls, the graph's own 3 of the same function 1\n"
+            "last of the runtime's: cudaSuccess\n");
+}
+
+TEST_F(Programs, NamesMeanWhatTheyMeantInTheVersionAskedFor) {
+  EXPECT_EQ(start("run " + driver + " versions").out,
+            "0 2 1\n0 2 1\n0 0 1\n0 0 1\n3 functions\nnonsense: CUDA_SUCCESS\nits kernel: CUDA_ERROR_INVALID_PTX\n"
+            "a place to meet: 0 alone, 1 together\n");
 }
 
 TEST_F(Programs, ADestroyedContextIsRefusedWhereItIsStillInTheStack) {

@@ -98,6 +98,8 @@ constexpr Entry table[] = {
         "%smid"),
     whole<+[](const Warp& w) -> u64 { return static_cast<u64>(w.launch().chip.multiprocessors); }>("%nsmid"),
     whole<+[](const Warp&) -> u64 { return 0; }>("%gridid"),
+    whole<+[](const Warp& w) -> u64 { return (w.launch().shape.meeting_place >> 32); }>("%envreg1"),
+    whole<+[](const Warp& w) -> u64 { return w.launch().shape.meeting_place & 0xffffffff; }>("%envreg2"),
     whole<+[](const Warp& w) -> u64 { return clock_of(w); }>("%clock"),
     whole<+[](const Warp& w) -> u64 { return (clock_of(w) >> 32); }>("%clock_hi"),
     whole<+[](const Warp& w) -> u64 { return clock_of(w); }>("%clock64"),

@@ -20,6 +20,12 @@ namespace wm::vgpu {
 
 namespace {
 
+// Asked for once: the answer is read from a file.
+u64 cores() {
+  static const u64 count = std::max(1u, std::thread::hardware_concurrency());
+  return count;
+}
+
 constexpr u64 turn_instructions = u64{1} << 20;  // of a cluster, before others that wait get theirs
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::launch, why); }
@@ -247,8 +253,7 @@ void run_grid(Run& run, RunReport& report) {
   Grid grid(run, clusters, capacity / run.cluster_blocks, fit);
   u64 workers = 1;
   if (!run.options.deterministic && run.options.mode == Mode::friendly) {
-    workers = run.options.host_threads > 0 ? static_cast<u64>(run.options.host_threads)
-                                           : std::max(1u, std::thread::hardware_concurrency());
+    workers = run.options.host_threads > 0 ? static_cast<u64>(run.options.host_threads) : cores();
     workers = std::min(workers, clusters);
   }
   std::vector<std::jthread> helpers;

@@ -16,6 +16,7 @@ namespace wm::vgpu {
 struct LaunchShape {
   Dim3 grid, block, cluster;
   std::uint32_t shared_bytes = 0;
+  std::uint64_t meeting_place = 0;  // of a cooperative launch: the memory that %envreg1 and %envreg2 name
 };
 
 // The address of a variable that another module defines; 0: there is none.
