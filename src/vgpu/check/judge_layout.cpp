@@ -32,10 +32,12 @@ void Judge::check_layout(const Actor& actor, const Stamp& write) {
     return;
   }
   const bool product = async_[actor.stamp.async].matrix;
-  const bool same = written != nullptr && written->pattern == mine->pattern && written->chunks;
+  const bool same = written != nullptr && written->pattern == mine->pattern &&
+                    (product ? written->chunks : written->chunks == mine->chunks);
   if (!mine->aligned && !same && (product || write.async == 0))
     return misaligned(actor.stamp, *mine, write, "it was not written by a copy with that swizzle");
-  if (!product || written == nullptr) return;
+  // A store takes rows of any length; only its swizzle must be that of the copy that brought them.
+  if (written == nullptr || (!product && (same || mine->row_bytes == 0))) return;
   const bool narrow = mine->pattern != 0 || written->row_bytes == mine->row_bytes;
   const bool type = written->float_bytes == 0 || written->float_bytes == mine->float_bytes;
   if (same && narrow && type) return;
@@ -44,8 +46,8 @@ void Judge::check_layout(const Actor& actor, const Stamp& write) {
       return layout.pattern == 0 ? std::string("no swizzle") : fmt::format("a swizzle of {} bytes", layout.pattern / 8);
     };
     finding.message =
-        !same     ? fmt::format("a product reads with {} a tile that a copy wrote with {}{}", swizzle(*mine),
-                                swizzle(*written), written->chunks ? "" : " of other chunks")
+        !same     ? fmt::format("a {} reads with {} a tile that a copy wrote with {}{}", product ? "product" : "store",
+                                swizzle(*mine), swizzle(*written), written->chunks ? "" : " of other chunks")
         : !narrow ? fmt::format("a product without swizzle takes rows of 16 bytes, and the copy's box is {} wide",
                                 written->row_bytes)
                   : fmt::format("a product reads elements of {} bytes, and the copy wrote numbers of {}",

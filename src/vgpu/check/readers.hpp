@@ -43,7 +43,10 @@ class Readers {
 
   void clear() { many_.reset(); }
   void push(const Stamp& stamp) {
-    if (!many_) many_ = std::make_unique<Many>();
+    if (!many_) {
+      many_ = std::make_unique<Many>();
+      many_->added.reserve(most_added);  // growing would leave a hole for every cell
+    }
     many_->added.push_back(stamp);
   }
   // Now and then drops what outlasted(Stamp) says, and all but the last action of each thread.
@@ -89,7 +92,7 @@ class Readers {
       list = lists.keep(base, many_->added, std::move(next));
     }
     many_->base = std::move(list);
-    many_->added = {};
+    many_->added.clear();
   }
   std::unique_ptr<Many> many_;
 };

@@ -13,9 +13,9 @@ struct Stamp {
   u32 warp = 0;   // the judge's number of the warp
   u32 lanes = 0;  // none: no access
   u32 time = 0;
-  u32 site = 0;         // of the instruction
-  u32 async = 0;        // number of the asynchronous work, where it is one
-  bool strong = false;  // atomic, relaxed, volatile
+  u32 site = 0;        // of the instruction
+  u32 async : 31 = 0;  // number of the asynchronous work, where it is one
+  u32 strong : 1 = 0;  // atomic, relaxed, volatile
   bool exists() const { return lanes != 0; }
   bool operator==(const Stamp&) const = default;
   // The same instruction of the same warp at the same time, or the same asynchronous work.
@@ -23,6 +23,8 @@ struct Stamp {
     return async == other.async && warp == other.warp && time == other.time && site == other.site;
   }
 };
+
+static_assert(sizeof(Stamp) == 20, "there are a few for every word that a kernel touches");
 
 // Of the actions of each thread the last: who is ordered after that is ordered after those before it.
 void keep_last(std::vector<Stamp>& stamps);

@@ -33,7 +33,8 @@ struct BulkOperands {
   MapElement element = MapElement::u32;
 };
 
-// One run of bytes to one destination.
+// One run of bytes to one destination. An end that is null is out of bounds, in a run that goes on: from there come
+// zeros, and what goes there is lost.
 class BulkCopy final : public AsyncOperation {
  public:
   u64 device_address = 0;  // of its end in global memory, which the kernel may free meanwhile
@@ -49,7 +50,8 @@ class BulkCopy final : public AsyncOperation {
   Membership membership;
 
   bool advance(Cluster& cluster, Random* dice) override {
-    if (is_heap(device_address)) region_of(cluster.run->memory, device_address, bytes_, "a bulk copy");
+    if (is_heap(device_address) && to_ != nullptr && from_ != nullptr)
+      region_of(cluster.run->memory, device_address, bytes_, "a bulk copy");
     if (dice == nullptr) {
       move(0, bytes_);
       return finish(cluster, bytes_);
@@ -67,7 +69,12 @@ class BulkCopy final : public AsyncOperation {
 
  private:
   void move(u32 offset, u32 bytes) {
-    if (what_.reduces)
+    if (to_ == nullptr) return;
+    if (from_ == nullptr && !what_.reduces)
+      std::memset(to_ + offset, 0, bytes);
+    else if (from_ == nullptr)
+      copy::reduce_elements(what_.reduction, what_.element, to_ + offset, std::vector<std::byte>(bytes).data(), bytes);
+    else if (what_.reduces)
       copy::reduce_elements(what_.reduction, what_.element, to_ + offset, from_ + offset, bytes);
     else
       std::memmove(to_ + offset, from_ + offset, bytes);
@@ -95,13 +102,13 @@ bool in_shared(AddressSpace space) { return space == AddressSpace::shared || spa
 
 u64 generic(AddressSpace space, u64 address) { return in_shared(space) ? shared_window + address : address; }
 
-// The observer's number for a copy; 0 where nobody watches.
+// The observer's number for a copy; 0 where nobody watches. An end of 0 is not in memory.
 u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier) {
   Observer* observer = warp.launch().observer;
   if (observer == nullptr) return 0;
   CopyIssue issue;
   if (from != 0) issue.reads.add(from, bytes);
-  issue.writes.add(to, bytes);
+  if (to != 0) issue.writes.add(to, bytes);
   issue.barrier = barrier;
   return observer->copy_issued(warp, lane, issue);
 }
@@ -118,23 +125,25 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
     const u32 bytes = warp.source32(b.bytes)[i];
     if (bytes % 16 != 0) warp.fault(fmt::format("a bulk copy moves multiples of 16 bytes, not {}", bytes), i);
     if (bytes == 0) return;
-    const std::byte* source = resolve_one(warp, b.from_space, from[i], bytes, 16, AccessKind::read, i);
+    const std::byte* source = resolve_or_tell(warp, b.from_space, from[i], bytes, 16, AccessKind::read, i);
+    const u64 read = source != nullptr ? generic(b.from_space, from[i]) : 0;
     if (!signals) {
-      std::byte* target = resolve_one(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
+      std::byte* target = resolve_or_tell(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, 0);
       copy->membership = Membership(warp.bulk, i);
       copy->device_address = to[i];
-      copy->watched = tell(warp, i, generic(b.from_space, from[i]), generic(b.to_space, to[i]), bytes, 0);
+      copy->watched = tell(warp, i, read, target != nullptr ? generic(b.to_space, to[i]) : 0, bytes, 0);
       cluster.async.issue(cluster, std::move(copy));
       return;
     }
     const u32* mask = b.multicast ? &warp.source32(b.mask)[i] : nullptr;
     for (const Destination& d : destinations(warp, i, to[i], barrier[i], mask)) {
-      std::byte* target = resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, 16, AccessKind::write, i);
-      resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
+      constexpr AddressSpace space = AddressSpace::shared_cluster;
+      std::byte* target = resolve_or_tell(warp, space, d.shared, bytes, 16, AccessKind::write, i);
+      if (resolve_or_tell(warp, space, d.barrier, 8, 8, AccessKind::atomic, i) == nullptr) continue;  // nobody to tell
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, d.barrier);
       if (!in_shared(b.from_space)) copy->device_address = from[i];
-      copy->watched = tell(warp, i, generic(b.from_space, from[i]), shared_window + d.shared, bytes, d.barrier);
+      copy->watched = tell(warp, i, read, target != nullptr ? shared_window + d.shared : 0, bytes, d.barrier);
       cluster.async.issue(cluster, std::move(copy));
     }
   });

@@ -42,24 +42,42 @@ struct TensorOperands {
   std::size_t rank() const { return four_rows ? 2 : coordinates.size(); }
 };
 
-// Device memory as the engine sees it, with the last allocation kept.
+// Device memory as the engine sees it, with the last allocation kept. What is out of bounds is told to who watches, and
+// then reads as zeros and is not written.
 class Global final : public copy::GlobalMemory {
  public:
-  explicit Global(Memory& memory) : memory_(memory) {}
-  const std::byte* readable(u64 address, std::size_t bytes) override { return at(address, bytes); }
+  Global(Cluster& cluster, const Origin& origin) : run_(*cluster.run), origin_(origin) {}
+  const std::byte* readable(u64 address, std::size_t bytes) override {
+    return or_nowhere(bytes, [&] { return at(address, bytes); });
+  }
   std::byte* writable(u64 address, std::size_t bytes) override {
-    std::byte* place = at(address, bytes);
-    if (recent_.read_only) throw Fault("a tensor copy writes to constant memory", fault::out_of_bounds);
-    return place;
+    return or_nowhere(bytes, [&] {
+      std::byte* const place = at(address, bytes);
+      if (recent_.read_only) throw Fault("a tensor copy writes to constant memory", fault::out_of_bounds);
+      return place;
+    });
   }
 
  private:
   std::byte* at(u64 address, std::size_t bytes) {
-    if (!recent_.holds(address, bytes)) recent_ = region_of(memory_, address, bytes, "a tensor copy");
+    if (!recent_.holds(address, bytes)) recent_ = region_of(run_.memory, address, bytes, "a tensor copy");
     return recent_.host + (address - recent_.address);
   }
-  Memory& memory_;
+  template <class Find>
+  std::byte* or_nowhere(std::size_t bytes, const Find& find) {
+    try {
+      return find();
+    } catch (const Fault& fault) {
+      if (run_.observer == nullptr || fault.finding != fault::out_of_bounds) throw;
+      run_.observer->out_of_bounds(placed(fault, origin_, run_));
+      nowhere_.assign(bytes, std::byte{0});
+      return nowhere_.data();
+    }
+  }
+  Run& run_;
+  const Origin& origin_;
   Region recent_;
+  std::vector<std::byte> nowhere_;
 };
 
 copy::SharedMemory shared_of(Block& block) {
@@ -73,13 +91,18 @@ auto into(std::vector<Pieces::Range>& ranges, u32 tile) {
 
 class TensorLoad final : public AsyncOperation {
  public:
-  TensorLoad(const Origin& origin, const Fields& map, const copy::Coordinates& at, const Destination& to)
-      : AsyncOperation(origin), map_(map), at_(at), to_(to) {}
+  TensorLoad(const Origin& origin, const Fields& map, const copy::Coordinates& at, const Destination& to, bool lost)
+      : AsyncOperation(origin), map_(map), at_(at), to_(to), lost_(lost) {}
 
   bool advance(Cluster& cluster, Random* dice) override {
-    Block& block = *cluster.block_of(to_.shared);
     const u32 tile = static_cast<u32>(to_.shared & shared_offset_mask);
-    Global global(cluster.run->memory);
+    Global global(cluster, origin);
+    if (lost_) {  // only its bytes are counted
+      image_.resize(copy::tile_end(map_, tile) - tile);
+      mbarrier::complete_bytes(cluster, to_.barrier, copy::load(map_, at_, global, {image_, tile}, tile), watched);
+      return true;
+    }
+    Block& block = *cluster.block_of(to_.shared);
     if (dice == nullptr) {
       mbarrier::complete_bytes(cluster, to_.barrier, copy::load(map_, at_, global, shared_of(block), tile), watched);
       return true;
@@ -107,6 +130,7 @@ class TensorLoad final : public AsyncOperation {
   Fields map_;
   copy::Coordinates at_;
   Destination to_;
+  bool lost_;  // its tile is out of bounds
   std::vector<std::byte> image_;
   Pieces pieces_;
 };
@@ -115,14 +139,18 @@ class TensorLoad final : public AsyncOperation {
 class TensorStore final : public AsyncOperation {
  public:
   TensorStore(const Origin& origin, const Fields& map, const copy::Coordinates& at, u64 from,
-              const TensorOperands& what)
-      : AsyncOperation(origin), map_(map), at_(at), from_(from), what_(what) {}
+              const TensorOperands& what, bool zeros)
+      : AsyncOperation(origin), map_(map), at_(at), from_(from), what_(what), zeros_(zeros) {}
   Membership membership;
 
   bool advance(Cluster& cluster, Random* dice) override {
-    Block& block = *cluster.block_of(from_);
     const u32 tile = static_cast<u32>(from_ & shared_offset_mask);
-    Global global(cluster.run->memory);
+    Global global(cluster, origin);
+    if (zeros_) {
+      image_.resize(copy::tile_end(map_, tile) - tile);
+      return write(global, {image_, tile}, tile);
+    }
+    Block& block = *cluster.block_of(from_);
     if (dice == nullptr) return write(global, shared_of(block), tile);
     if (image_.empty()) {
       image_.resize(copy::tile_end(map_, tile) - tile);
@@ -155,6 +183,7 @@ class TensorStore final : public AsyncOperation {
   copy::Coordinates at_;
   u64 from_;
   const TensorOperands& what_;
+  bool zeros_;  // its tile is out of bounds
   std::vector<std::byte> image_;
   Pieces pieces_;
 };
@@ -201,7 +230,7 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
 
 // The observer's number for a copy; 0 where nobody watches.
 u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const copy::Coordinates& at,
-         const Destination& tile, Direction direction) {
+         const Destination& tile, Direction direction, bool tile_is_there) {
   const bool load = direction == Direction::load;
   Observer* observer = warp.launch().observer;
   if (observer == nullptr) return 0;
@@ -210,13 +239,13 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
   const u32 offset = static_cast<u32>(tile.shared & shared_offset_mask);
   if (load)
     copy::for_each_loaded_chunk(map, at, offset, [&](const copy::Chunk& c) {
-      issue.writes.add(window + c.shared, c.bytes);
+      if (tile_is_there) issue.writes.add(window + c.shared, c.bytes);
       if (c.inside) issue.reads.add(c.global, c.bytes);
     });
   else
     copy::for_each_stored_chunk(map, at, offset, [&](const copy::Chunk& c) { issue.writes.add(c.global, c.bytes); });
   // Where the tensor ends within 16 bytes a store moves the rest of them too; what it reads there means nothing.
-  if (!load)
+  if (!load && tile_is_there)
     copy::for_each_loaded_chunk(map, at, offset, [&](const copy::Chunk& c) {
       if (c.inside) issue.reads.add(window + c.shared, c.bytes);
     });
@@ -258,20 +287,23 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
       const u64 place = shared[i] + row * bytes;
       const u32 alignment = row == 0 ? 128 : 16;
       if (!load) {
-        resolve_one(warp, AddressSpace::shared, place, bytes, alignment, AccessKind::read, i);
+        const bool there =
+            resolve_or_tell(warp, AddressSpace::shared, place, bytes, alignment, AccessKind::read, i) != nullptr;
         if (t.direction == Direction::reduce && !copy::has_reduction(t.reduction, map.element))
           warp.fault(fmt::format("there is no such reduction of {} elements", name_of(map.element)), i);
-        auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, place, t);
+        auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, place, t, !there);
         store->membership = Membership(warp.bulk, i);
-        store->watched = tell(warp, i, maps[i], map, at, {place, 0}, t.direction);
+        store->watched = tell(warp, i, maps[i], map, at, {place, 0}, t.direction, there);
         cluster.async.issue(cluster, std::move(store));
         continue;
       }
       for (const Destination& d : destinations(warp, i, place, barrier[i], mask, t.for_pairs)) {
-        resolve_one(warp, AddressSpace::shared_cluster, d.shared, bytes, alignment, AccessKind::write, i);
-        resolve_one(warp, AddressSpace::shared_cluster, d.barrier, 8, 8, AccessKind::atomic, i);
-        auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d);
-        copy->watched = tell(warp, i, maps[i], map, at, d, t.direction);
+        constexpr AddressSpace space = AddressSpace::shared_cluster;
+        const bool there = resolve_or_tell(warp, space, d.shared, bytes, alignment, AccessKind::write, i) != nullptr;
+        if (resolve_or_tell(warp, space, d.barrier, 8, 8, AccessKind::atomic, i) == nullptr)
+          continue;  // nobody to tell
+        auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d, !there);
+        copy->watched = tell(warp, i, maps[i], map, at, d, t.direction, there);
         cluster.async.issue(cluster, std::move(copy));
       }
     }

@@ -262,4 +262,16 @@ std::byte* resolve_one(Warp& warp, AddressSpace space, u64 address, u64 bytes, u
   return any_bytes(warp, space, address, bytes, kind, lane);
 }
 
+std::byte* resolve_or_tell(Warp& warp, AddressSpace space, u64 address, u64 bytes, u32 alignment, AccessKind kind,
+                           u32 lane) {
+  try {
+    return resolve_one(warp, space, address, bytes, alignment, kind, lane);
+  } catch (const Fault& fault) {
+    Observer* const observer = warp.launch().observer;
+    if (observer == nullptr || fault.finding != fault::out_of_bounds) throw;
+    observer->out_of_bounds(fault);
+    return nullptr;
+  }
+}
+
 }  // namespace wm::vgpu

@@ -31,6 +31,9 @@ void resolve(Warp& warp, const Op& op, AddressSpace space, LaneAddresses& addres
 // the cluster where the space is shared_cluster or generic.
 std::byte* resolve_one(Warp& warp, AddressSpace space, u64 address, u64 bytes, u32 alignment, AccessKind kind,
                        u32 lane);
+// The same; where it is out of bounds and somebody watches, he is told, and there is nothing.
+std::byte* resolve_or_tell(Warp& warp, AddressSpace space, u64 address, u64 bytes, u32 alignment, AccessKind kind,
+                           u32 lane);
 
 // The space and space-relative address of a generic address.
 struct Located {

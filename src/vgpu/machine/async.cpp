@@ -15,19 +15,22 @@ bool advance(AsyncOperation& operation, Cluster& cluster, Random* dice) {
   try {
     return operation.advance(cluster, dice);
   } catch (const Error& error) {
-    const Origin& o = operation.origin;
-    const auto* inner = dynamic_cast<const Fault*>(&error);
-    Fault fault(fmt::format("{}\n  --> {}   {} lane {}", error.what(), cluster.run->program.place_of(*o.function, o.pc),
-                            o.warp->describe(), o.lane),
-                inner != nullptr ? inner->finding : fault::other, error.what());
-    fault.function = o.function;
-    fault.pc = o.pc;
-    fault.block = o.warp->block().id;
-    fault.warp = o.warp->index();
-    throw fault;
+    throw placed(error, operation.origin, *cluster.run);
   }
 }
 }  // namespace
+
+Fault placed(const Error& error, const Origin& o, const Run& run) {
+  const auto* inner = dynamic_cast<const Fault*>(&error);
+  Fault fault(fmt::format("{}\n  --> {}   {} lane {}", error.what(), run.program.place_of(*o.function, o.pc),
+                          o.warp->describe(), o.lane),
+              inner != nullptr ? inner->finding : fault::other, error.what());
+  fault.function = o.function;
+  fault.pc = o.pc;
+  fault.block = o.warp->block().id;
+  fault.warp = o.warp->index();
+  return fault;
+}
 
 Origin Origin::of(Warp& warp, u32 lane) { return {&warp, warp.function(), warp.pc - 1, lane}; }
 

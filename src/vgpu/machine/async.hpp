@@ -10,6 +10,10 @@
 
 #include "vgpu/machine/op.hpp"
 
+namespace wm {
+class Error;
+}
+
 namespace wm::vgpu {
 
 struct Cluster;
@@ -26,6 +30,11 @@ struct Origin {
 
   static Origin of(Warp& warp, u32 lane);
 };
+
+// An error of asynchronous work as a fault that knows where the work was issued.
+class Fault;
+struct Run;
+Fault placed(const Error& error, const Origin& origin, const Run& run);
 
 class AsyncOperation {
  public:

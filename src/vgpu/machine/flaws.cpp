@@ -101,7 +101,7 @@ constexpr std::array list = std::to_array<Entry>({
      {"misaligned-tile", Severity::error, "a swizzled tile does not begin where its pattern does",
       "align the tile to its pattern, which follows the address, not the tile"}},
     {Flaw::layout_mismatch,
-     {"layout-mismatch", Severity::error, "a product reads a tile in another layout than it was written in",
+     {"layout-mismatch", Severity::error, "a product or a store reads a tile in another layout than it was written in",
       "the tensor map and the matrix descriptor name the same swizzle; without one, a box is 16 bytes wide"}},
     {Flaw::stale_tensor_map,
      {"stale-tensor-map", Severity::error, "a copy uses a tensor map that was changed, without the fences for it",
