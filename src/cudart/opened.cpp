@@ -14,8 +14,8 @@ namespace {
 
 using Open = void* (*)(const char*, int);
 
-// A name without a folder is looked for where the caller says first (its RUNPATH or RPATH); to the loader the caller is
-// now this library.
+// A name without a folder is also looked for where the caller says (its RUNPATH or RPATH), and to the loader the caller
+// is now this library.
 std::string found_by(const void* caller, const char* name) {
   Dl_info info{};
   link_map* map = nullptr;
@@ -45,9 +45,10 @@ std::string found_by(const void* caller, const char* name) {
 
 extern "C" __attribute__((visibility("default"))) void* dlopen(const char* name, int flags) {
   static const auto next = reinterpret_cast<Open>(dlsym(RTLD_NEXT, "dlopen"));
-  std::string path;
-  if (name != nullptr && std::strchr(name, '/') == nullptr) path = found_by(__builtin_return_address(0), name);
-  void* const handle = next(path.empty() ? name : path.c_str(), flags);
+  void* handle = next(name, flags);
+  if (handle == nullptr && name != nullptr && std::strchr(name, '/') == nullptr)
+    if (const std::string path = found_by(__builtin_return_address(0), name); !path.empty())
+      handle = next(path.c_str(), flags);
   if (handle != nullptr && (flags & RTLD_NOLOAD) == 0) warpmill_redirect_opened();
   return handle;
 }

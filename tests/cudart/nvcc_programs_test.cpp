@@ -34,6 +34,8 @@ TEST_F(NvccPrograms, APluginWithAStaticRuntimeIsRedirectedWhenItIsOpened) {
   const Ended ended = start("check " + driver + " plugin " WARPMILL_PLUGIN);
   EXPECT_THAT(ended.out, testing::StartsWith("42\n"));
   EXPECT_THAT(ended.out, HasSubstr("add(int*, int): 0 errors"));
+  // By its name alone it is found where the program says.
+  EXPECT_EQ(start("run " + driver + " plugin test_plugin.so").out, "42\n");
   const std::string stripped = (folder_ / "stripped.so").string();
   ASSERT_EQ(std::system(("strip -o " + stripped + " " WARPMILL_PLUGIN).c_str()), 0);
   EXPECT_THAT(start("run " + driver + " plugin " + stripped).err,
