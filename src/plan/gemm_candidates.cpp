@@ -36,7 +36,9 @@ class Collector {
     const std::int64_t tiles = ceil_divide(rows, plan.tile.m) * tiles_of(plan.tile.n) * asked.batch;
     // More pieces than clusters are as many as these.
     if (plan.pieces > 0 && tiles * plan.pieces >= resident_clusters(plan, rates_)) return false;
-    if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > rates_.multiprocessors) return false;
+    // Small tiles are shared to have more of them than multiprocessors; large ones also to even out a few waves.
+    const std::int64_t most_blocks = (plan.scatters() ? 3 : 1) * rates_.multiprocessors;
+    if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > most_blocks) return false;
     // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
     return !plan.exchange || asked.m <= 1024;
   }
@@ -63,7 +65,9 @@ void add_wgmma_plans(Collector& to) {
       // Blocks of a cluster share a tile along k.
       for (const int parts : {2, 3, 4, 5, 6, 7, 8}) {
         to.add({.tile = {64, n}, .cluster = {1, 1, parts}, .multiply_groups = 1, .exchange = exchange});
-        if (n >= 32 && parts <= 4) to.add({.tile = {128, n}, .cluster = {1, 1, parts}, .exchange = exchange});
+        to.add({.tile = {128, n}, .cluster = {1, 1, parts}, .exchange = exchange});
+        if (n <= 128) to.add({.tile = {256, n}, .cluster = {1, 1, parts}, .exchange = exchange});
+        if (n <= 176) to.add({.tile = {192, n}, .cluster = {1, 1, parts}, .multiply_groups = 3, .exchange = exchange});
       }
       // All blocks share tiles along k, through the workspace.
       for (const int pieces : {0, 2, 3}) {

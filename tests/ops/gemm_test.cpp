@@ -243,7 +243,9 @@ TEST_F(Gemm, IsRightWithEachKindOfPlan) {
                            "64x80 s3 pingpong exchange",
                            "64x48 s3 c1x1x2 g1",
                            "64x64 s3 c1x1x4 g1 exchange",
-                           "256x64 s3 c1x1x2"}) {
+                           "256x64 s3 c1x1x2",
+                           "128x256 s4 c1x1x4",
+                           "128x96 s3 c1x1x3 exchange"}) {
     GemmCase c = ordinary();
     c.plan = plan;
     // One tile and less; several waves with tails and odd clusters; many steps along k.

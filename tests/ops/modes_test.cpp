@@ -55,6 +55,10 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
            GemmCase{.m = 200, .n = 100, .k = 800, .plan = "64x32 s3 c2x1 g1 split exchange"},
            GemmCase{.m = 300, .n = 136, .k = 500, .plan = "64x48 s3 c1x1x2 g1"},
            GemmCase{.m = 100, .n = 72, .k = 299, .a_layout = {.padding = 1}, .plan = "64x32 s3 c1x1x4 g1"},
+           // More tiles than clusters; blocks without columns; three groups.
+           GemmCase{.m = 520, .n = 136, .k = 300, .plan = "128x64 s3 c1x1x2"},
+           GemmCase{.m = 150, .n = 112, .k = 300, .plan = "128x96 s3 c1x1x4"},
+           GemmCase{.m = 200, .n = 72, .k = 300, .b_layout = {.padding = 1}, .plan = "192x48 s4 c1x1x2 g3"},
            GemmCase{
                .m = 200, .n = 136, .k = 200, .a_layout = {.columns = true}, .b_layout = {}, .plan = "128x64 s3 c1x2"},
            GemmCase{.m = 200, .n = 136, .k = 200, .d_layout = {.columns = true}, .plan = "128x80 s3"},

@@ -7,6 +7,7 @@
 #include "warpmill/gemm/epilogue.cuh"
 #include "warpmill/gemm/fixup.cuh"
 #include "warpmill/gemm/plan.h"
+#include "warpmill/gemm/scattered_sums.cuh"
 #include "warpmill/gemm/thread_producer.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/roles.cuh"
@@ -30,6 +31,12 @@ template <GemmPlan plan>
 struct TensorMemoryShared;
 struct NoTensorMemory {};
 
+// What blocks have that share tiles along k.
+struct NoSharedTiles {};
+template <GemmPlan plan>
+using SharedOfTileSums = Select<plan.scatters(), ScatteredSumsShared<plan>,
+                                Select<(plan.cluster.k > 1), ClusterSumsShared<plan>, NoSharedTiles>>;
+
 // Shared memory of a block, in this order.
 template <GemmPlan plan>
 struct GemmShared {
@@ -38,7 +45,7 @@ struct GemmShared {
   ATile a[plan.stages];
   BTile b[plan.stages];
   typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // strips; the same for every function
-  SharedOfClusterSums<plan> cluster_sums;
+  SharedOfTileSums<plan> tile_sums;
   RingBarriers<plan.stages> ring;
   Select<plan.facts().tensor_memory, TensorMemoryShared<plan>, NoTensorMemory> tensor_memory;
 };
@@ -153,17 +160,33 @@ WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPl
   }
 }
 
-// A multiply group's sums: a slab for each 64 of its rows.
-template <GemmPlan plan>
+// A multiply group's sums: a slab for each 64 of its rows; of all columns of the tile, or of those that it writes.
+template <GemmPlan plan, int columns = plan.tile.n>
 struct GemmSums {
   static constexpr int slabs = plan.group_rows() / 64;
-  Fragment<plan.tile.n, Sum<plan>> slab[slabs];
+  Fragment<columns, Sum<plan>> slab[slabs];
 
   WM_DEVICE void clear() {
 #pragma unroll
     for (auto& fragment : slab) fragment.clear();
   }
 };
+
+// To D. `corner` is that of the group's first.
+template <GemmPlan plan, class Function>
+WM_DEVICE void write_sums(const GemmSums<plan, plan.written_columns()>& sums, const ArgumentsOf<plan>& args,
+                          Corner corner, Writer<plan, Function>& writer) {
+  f32 amax = 0.f;
+  const auto write = [&](int slab) {
+    const Corner here{corner.m + slab * 64, corner.n, corner.matrix};
+    writer.write(SumsInRegisters<plan>{sums.slab[slab]}, args, here, amax);
+  };
+  // No loop: the compiler does not always unroll one here, and then the sums lie in local memory.
+  static_assert(GemmSums<plan>::slabs <= 2, "a group has 64 or 128 rows");
+  write(0);
+  if constexpr (GemmSums<plan>::slabs == 2) write(1);
+  if constexpr (plan.kind.epilogue.amax) collect_amax(amax, args.amax);
+}
 
 // A piece is done: with the sums of the tile's other pieces, where there are any, it goes to D. `first_row` of the tile
 // is the group's first.
@@ -176,17 +199,9 @@ WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const Argu
     if (piece.first_step > 0) return partials.leave(sums, run);
     partials.collect(sums, run, piece.steps);
   }
-  const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
-  f32 amax = 0.f;
-  const auto write = [&](int slab) {
-    const Corner here{corner.m + first_row + slab * 64, corner.n, corner.matrix};
-    writer.write(SumsInRegisters<plan>{sums.slab[slab]}, args, here, amax);
-  };
-  // No loop: the compiler does not always unroll one here, and then the sums lie in local memory.
-  static_assert(GemmSums<plan>::slabs <= 2, "a group has 64 or 128 rows");
-  write(0);
-  if constexpr (GemmSums<plan>::slabs == 2) write(1);
-  if constexpr (plan.kind.epilogue.amax) collect_amax(amax, args.amax);
+  Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+  corner.m += first_row;
+  write_sums<plan, Function>(sums, args, corner, writer);
 }
 
 }  // namespace wm

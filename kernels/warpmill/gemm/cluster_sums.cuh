@@ -1,6 +1,7 @@
 // Tiles that the blocks of one cluster share along k: the first block adds the others' sums to its own, in the order of
-// k, and stores the tile. The sums travel from registers into the first block's shared memory, where a barrier counts
-// their bytes. For a tile of 64x64 that takes 0.8 us on an H200, and the way through the workspace (fixup.cuh) 1.3.
+// k, and stores the tile (large tiles: scattered_sums.cuh). The sums travel from registers into the first block's
+// shared memory, where a barrier counts their bytes. For a tile of 64x64 that takes 0.8 us on an H200, and the way
+// through the workspace (fixup.cuh) 1.3.
 //
 //   there[g]  of the first block: 1 arrival (group g, which announces the bytes) + the sums of the others' groups g
 //   taken[g]  of the other blocks: 1 arrival from each warp of the first block's group g that has read them
@@ -35,15 +36,11 @@ struct ClusterSumsShared {
   }
 };
 
-struct NoClusterSums {};
-template <GemmPlan plan>
-using SharedOfClusterSums = Select<(plan.cluster.k > 1), ClusterSumsShared<plan>, NoClusterSums>;
-
 // One multiply thread's part in it; `part` of k is its block's.
 template <GemmPlan plan, class Sums>
 class ClusterSums {
  public:
-  using Shared = SharedOfClusterSums<plan>;
+  using Shared = ClusterSumsShared<plan>;
   WM_DEVICE ClusterSums(Shared& shared, u32 part, u32 group) : shared_(shared), part_(part), group_(group) {}
 
   // Whether the tile is this block's to store, with all sums now.

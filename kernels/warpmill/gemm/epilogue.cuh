@@ -111,7 +111,7 @@ template <GemmPlan plan>
 struct SumsInRegisters {
   static constexpr int row_parts = 1, part_rows = 0, unrolled = 16;  // loops over strips and parts
   static constexpr u32 first_strip = 0, strip_step = 1;
-  const Fragment<plan.tile.n, Sum<plan>>& sums;
+  const Fragment<plan.written_columns(), Sum<plan>>& sums;
   template <int columns>
   WM_DEVICE Fragment<columns, Sum<plan>> strip(int, int first) const {
     return sums.template slice<columns>(first);
@@ -214,7 +214,7 @@ class ElementsToD {
     Out* const d = reinterpret_cast<Out*>(args.d_at.base) + args.d_matrix(corner.matrix) * args.d_at.matrix_stride;
     corner.n += sums.first_strip * columns;
 #pragma unroll Sums::unrolled
-    for (int first = sums.first_strip * columns; first < plan.tile.n; first += sums.strip_step * columns) {
+    for (int first = sums.first_strip * columns; first < plan.written_columns(); first += sums.strip_step * columns) {
 #pragma unroll Sums::unrolled
       for (int part = 0; part < Sums::row_parts; ++part) {
         const Corner here{corner.m + part * Sums::part_rows, corner.n, corner.matrix};

@@ -173,19 +173,33 @@ struct GemmPlan {
   // where D's columns are contiguous, by up to 64 of them. The last strip of a tile may be narrower.
   constexpr int strip_rows() const { return facts().tensor_memory ? tile.m : 64; }
   constexpr int d_bytes() const { return element_bytes(kind.d); }
-  constexpr int strip_columns() const { return kind.d_columns ? (tile.n < 64 ? tile.n : 64) : row_bytes / d_bytes(); }
-  constexpr int strips() const { return (tile.n + strip_columns() - 1) / strip_columns(); }
-  constexpr int last_strip_columns() const { return tile.n - (strips() - 1) * strip_columns(); }
+  constexpr int strip_columns() const {
+    return kind.d_columns ? (written_columns() < 64 ? written_columns() : 64) : row_bytes / d_bytes();
+  }
+  constexpr int strips() const { return (written_columns() + strip_columns() - 1) / strip_columns(); }
+  constexpr int last_strip_columns() const { return written_columns() - (strips() - 1) * strip_columns(); }
   constexpr int strip_bytes() const {
     return (kind.d_columns ? strip_columns() * (strip_rows() / 64) : strip_rows()) * row_bytes;
   }
-  // Output strips that a multiply group has in flight: the copy engine stores one while the next is made.
-  constexpr int out_buffers() const { return facts().copy_engine && multiply_groups < 3 ? 2 : 1; }
+  // Output strips that a multiply group has in flight: the copy engine stores one while the next is made. A block that
+  // stores a part of each tile has few.
+  constexpr int out_buffers() const { return facts().copy_engine && multiply_groups < 3 && !scatters() ? 2 : 1; }
   constexpr int out_bytes() const {
     return kind.store_by_threads() ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
+  // Blocks that share a large tile along k store a part of its columns each, from sums that they send each other to
+  // where the stages were; of a small one, the first stores all.
+  constexpr bool scatters() const { return cluster.k > 1 && tile.m >= 128; }
+  // Columns of a tile that a block stores: where blocks store a part each, parts are equal, and the last blocks may
+  // have none.
+  constexpr int written_columns() const {
+    if (!scatters()) return tile.n;
+    int columns = 16;
+    while (columns * cluster.k < tile.n || tile.n % columns) columns += 16;
+    return columns;
+  }
   // The sums that the other blocks of a cluster along k send to the first.
-  constexpr int cluster_sum_bytes() const { return (cluster.k - 1) * tile.m * tile.n * 4; }
+  constexpr int cluster_sum_bytes() const { return scatters() ? 0 : (cluster.k - 1) * tile.m * tile.n * 4; }
   constexpr int shared_bytes() const {
     return stages * stage_bytes() + out_bytes() + cluster_sum_bytes() + barrier_bytes;
   }
@@ -249,6 +263,8 @@ struct GemmPlan {
     if (cluster.m * cluster.n > 4) return "a cluster has 1 to 4 blocks, or up to 8 along k";
     if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
       return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
+    if (scatters() && stages * stage_bytes() < cluster.k * tile.m * written_columns() * 4)
+      return "the sums that a cluster's blocks send each other do not fit where the stages were";
     if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";
     if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote))
       return "the multistage kernels have no clusters and no promotion";

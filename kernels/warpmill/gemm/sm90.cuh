@@ -11,7 +11,8 @@
 //
 // Blocks of a cluster share operands: blocks above each other load a part of the same B tile each and send it to all of
 // them, blocks side by side do so with A. Or they share each tile along k, and the first block adds the sums
-// (cluster_sums.cuh). m, n and k are arguments: what is compiled knows only the plan.
+// (cluster_sums.cuh), or each those of some columns (scattered_sums.cuh). m, n and k are arguments: what is compiled
+// knows only the plan.
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
@@ -29,7 +30,10 @@ template <GemmPlan plan>
 WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
   GemmRing<plan> ring = ring_of<plan>(shared, place);
   PieceWalk walk = place.walk(args.work);
-  for (Piece piece; walk.next(piece);) {
+  Piece piece;
+  for (u32 number = 0; walk.next(piece); ++number) {
+    if constexpr (plan.scatters())
+      if (number > 0) shared.tile_sums.wait_until_taken(number - 1);
     const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
     for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
       stamp<"load", "wait">(step);
@@ -91,6 +95,18 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
   }
 }
 
+// A multiply thread's part in adding up tiles that its cluster shares along k.
+template <GemmPlan plan>
+WM_DEVICE auto tile_sums_of(GemmShared<plan>& shared, u32 part, u32 group) {
+  if constexpr (plan.scatters())
+    return ScatteredSums<plan, GemmSums<plan>, GemmSums<plan, plan.written_columns()>>(shared.tile_sums, &shared, part,
+                                                                                       group);
+  else if constexpr (plan.cluster.k > 1)
+    return ClusterSums<plan, GemmSums<plan>>(shared.tile_sums, part, group);
+  else
+    return NoSharedTiles{};
+}
+
 template <GemmPlan plan, class Function>
 WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place,
                               u32 group) {
@@ -101,7 +117,7 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
   const Turns<GemmBarrier::turn, 2> turns(group);
   GemmRing<plan> ring = ring_of<plan>(shared, place);
   Writer<plan, Function> writer(shared.out[group], u32(GemmBarrier::writer) + group);
-  ClusterSums<plan, GemmSums<plan>> cluster_sums(shared.cluster_sums, place.part_of_k, group);
+  auto tile_sums = tile_sums_of<plan>(shared, place.part_of_k, group);
   PieceWalk walk = place.walk(args.work);
   Piece piece{}, following{};
   bool more = walk.next(piece);
@@ -122,9 +138,16 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
     else
       multiply<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
     stamp<"multiply", "store">(number);
-    if constexpr (plan.cluster.k > 1)
-      if (!cluster_sums.join(sums)) continue;
-    finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
+    if constexpr (plan.scatters()) {
+      Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+      corner.m += first_row, corner.n += place.part_of_k * plan.written_columns();
+      GemmSums<plan, plan.written_columns()> share;
+      if (tile_sums.join(sums, share)) write_sums<plan, Function>(share, args, corner, writer);
+    } else {
+      if constexpr (plan.cluster.k > 1)
+        if (!tile_sums.join(sums)) continue;
+      finish_piece<plan, Function>(sums, piece, args, place, group, first_row, writer);
+    }
   }
   writer.end();
   stamp<"multiply", "end">(0);
@@ -139,7 +162,7 @@ __global__ __launch_bounds__(plan.threads(),
   start_stamps();
   if (threadIdx.x == 0) {
     ring_of<plan>(shared, place).init();
-    if constexpr (plan.cluster.k > 1) shared.cluster_sums.init();
+    if constexpr (plan.cluster.k > 1) shared.tile_sums.init();
     fence::mbarrier_init();
   } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps
     cache::prefetch(args.a);
