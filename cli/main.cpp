@@ -364,6 +364,28 @@ int start(int count, char** arguments) {
     status = bench_attention(bench_attention_command);
   });
 
+  CalibrateGemmCommand calibrate_command;
+  auto* calibrate_app = app.add_subcommand("calibrate", "fit how plans are ranked to this chip")->require_subcommand(1);
+  auto* calibrate_gemm_app = calibrate_app->add_subcommand(
+      "gemm", "measure plans of random products, fit the ranking's constants to them and keep these");
+  calibrate_gemm_app
+      ->add_option("--from", calibrate_command.from,
+                   "tables that bench gemm --json wrote, instead of measuring; several times")
+      ->allow_extra_args(false);
+  calibrate_gemm_app->add_option("--dtype", calibrate_command.dtype, "of A and B: bf16, f16, tf32, e4m3, i8")
+      ->capture_default_str();
+  calibrate_gemm_app->add_option("--device", calibrate_command.device, device_help);
+  add_count(*calibrate_gemm_app, "--random", calibrate_command.random, "shapes to measure", 10000);
+  add_count<std::uint64_t>(*calibrate_gemm_app, "--seed", calibrate_command.seed, "of the shapes", 0, UINT64_MAX);
+  add_count(*calibrate_gemm_app, "--plans", calibrate_command.plans, "plans a shape by the ranking", 1000);
+  add_count(*calibrate_gemm_app, "--random-plans", calibrate_command.random_plans, "and so many from anywhere", 1000);
+  add_count(*calibrate_gemm_app, "--rounds", calibrate_command.rounds, "measurements of each");
+  add_count(*calibrate_gemm_app, "--steps", calibrate_command.steps, "of the fit", 1000000);
+  calibrate_gemm_app->add_option("--out", calibrate_command.out,
+                                 "the table to write into, its other entries kept; without it WARPMILL_PLANS, or "
+                                 "plans.txt in ~/.config/warpmill");
+  calibrate_gemm_app->callback([&] { status = calibrate_gemm(calibrate_command); });
+
   TuneGemmCommand tune_command;
   auto* tune_app = app.add_subcommand("tune", "find the fastest plans by measuring")->require_subcommand(1);
   auto* tune_gemm_app = tune_app->add_subcommand("gemm", "measure plans of matrix products and keep the fastest");

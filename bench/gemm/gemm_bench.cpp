@@ -99,8 +99,13 @@ class Measurement {
       if (peer) {
         first.poison(stream_);
         rotation.seconds(*peer);
-        if (i == 0 && !(first.sampled_error() < 1))
-          throw Error(ErrorCode::execution, "cuBLASLt's product is wrong: the two do not compute the same");
+        // It may round sums of parts of k to D's type; another product would be off by hundreds.
+        constexpr double peer_limit = 32;
+        if (const double error = i == 0 ? first.sampled_error() : 0; !(error < peer_limit))
+          throw Error(ErrorCode::execution,
+                      fmt::format("cuBLASLt's product of {} x {} x {} is off by {:.3g} times what rounding allows: the "
+                                  "two do not compute the same",
+                                  shape.m, shape.n, shape.k, error));
       }
       first.poison(stream_);
       rotation.seconds(mine);

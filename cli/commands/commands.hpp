@@ -115,6 +115,17 @@ struct BenchGemmCommand {
 };
 int bench_gemm(const BenchGemmCommand& command);
 
+// The constants of the ranking's arithmetic.
+struct CalibrateGemmCommand {
+  std::vector<std::filesystem::path> from;  // tables that bench gemm --json wrote; none: measure
+  std::string dtype = "bf16", device;
+  int random = 60, plans = 12, random_plans = 12, rounds = 7;
+  std::uint64_t seed = 1;
+  int steps = 3000;
+  std::filesystem::path out;  // none: the user's own table
+};
+int calibrate_gemm(const CalibrateGemmCommand& command);
+
 struct TuneGemmCommand {
   std::vector<std::string> shapes;  // none: all of the table
   std::vector<std::string> dtypes{"bf16", "e4m3"};

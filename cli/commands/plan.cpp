@@ -35,7 +35,7 @@ template <class Command>
 plan::ChipRates rates_of(const Command& command) {
   DeviceInfo chip = chip_of(command.chip);
   if (command.multiprocessors > 0) chip.multiprocessors = command.multiprocessors;
-  return plan::rates_of(chip);
+  return plan::rates_of(chip, command.chip);
 }
 
 std::string_view device_like(TensorInstruction instruction) {

@@ -3,12 +3,11 @@
 
 #include <cstdio>
 #include <functional>
-#include <span>
 
 #include <fmt/format.h>
 
-#include "case/files.hpp"
 #include "commands/commands.hpp"
+#include "commands/plans_file.hpp"
 #include "commands/worker.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -65,31 +64,6 @@ std::string tuned_entry(const TuningOptions& options, const Tuning& tuning, cons
   return "";
 }
 
-// The folder of a file, made; and taken away again where nothing came of it.
-class MadeFolder {
- public:
-  explicit MadeFolder(const std::filesystem::path& file) {
-    namespace fs = std::filesystem;
-    std::error_code failed;
-    const fs::path folder = fs::absolute(file, failed).parent_path();
-    for (fs::path missing = folder; !fs::exists(missing, failed) && missing.has_relative_path();
-         missing = missing.parent_path())
-      made_.push_back(missing);
-    fs::create_directories(folder, failed);
-    if (failed)
-      throw Error(ErrorCode::io, fmt::format("cannot make the folder of {}: {}", file.string(), failed.message()));
-  }
-  ~MadeFolder() {
-    std::error_code not_empty;
-    for (const auto& folder : made_) std::filesystem::remove(folder, not_empty);
-  }
-  MadeFolder(const MadeFolder&) = delete;
-  MadeFolder& operator=(const MadeFolder&) = delete;
-
- private:
-  std::vector<std::filesystem::path> made_;  // innermost first
-};
-
 // What is known of the device without opening it: a GPU is the workers' alone.
 DeviceInfo device_of(const TuningOptions& options) {
   const std::vector<DeviceInfo> all = Device::list();
@@ -117,20 +91,13 @@ int told(const plan::TunedPlans& found) {
 }
 
 int tune_all(const TuningOptions& options, const std::vector<Tuning>& all) {
-  const std::filesystem::path file = options.out.empty() ? plan::user_plans_file() : options.out;
-  if (file.empty()) throw Error(ErrorCode::not_found, "there is no home folder to keep the plans in; give --out FILE");
-  std::vector<std::string> problems;
-  plan::TunedPlans table = plan::read_plans(file, problems);
-  if (!problems.empty())
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}; mend it first, or give another --out", problems.front()));
-  const MadeFolder folder(file);
-  cases::check_writable(file);
+  PlansFile file(options.out);
   bench::check_tunable(device_of(options));
 
   std::size_t begun = 0, found = 0;
   bool started = false;
   Progress progress;
-  const auto told = [&] { return fmt::format("{} of {} plans are in {}", found, all.size(), file.string()); };
+  const auto told = [&] { return fmt::format("{} of {} plans are in {}", found, all.size(), file.path().string()); };
   try {
     for (const Tuning& tuning : all) {
       complain(tuning.name + "\n");
@@ -138,15 +105,15 @@ int tune_all(const TuningOptions& options, const std::vector<Tuning>& all) {
       const std::string line = tuned_entry(options, tuning, tell, started);
       if (!started) return could_not_run;  // the worker has said why
       ++begun;
+      std::vector<std::string> problems;
       const auto found_here = plan::TunedPlans::from_text(line, "worker", problems);
       if (found_here.entries().empty() && found_here.attentions().empty()) {
         complain("  nothing was found for it\n");
         continue;
       }
-      for (const plan::TunedPlan& entry : found_here.entries()) table.set(entry);
-      for (const plan::TunedAttention& entry : found_here.attentions()) table.set(entry);
-      const std::string text = table.text();
-      cases::write_file(file, std::as_bytes(std::span(text)));
+      for (const plan::TunedPlan& entry : found_here.entries()) file.table.set(entry);
+      for (const plan::TunedAttention& entry : found_here.attentions()) file.table.set(entry);
+      file.write();
       ++found;
       say(line + "\n");
       std::fflush(stdout);

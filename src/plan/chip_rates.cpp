@@ -1,6 +1,8 @@
 // Rates by architecture.
 #include "plan/chip_rates.hpp"
 
+#include "plan/tuned_plans.hpp"
+
 namespace wm::plan {
 
 TensorInstruction instruction_of(const Architecture& arch) {
@@ -18,12 +20,21 @@ ChipRates hopper_rates(int multiprocessors) {
   return rates;
 }
 
-ChipRates rates_of(const DeviceInfo& device) {
+ChipRates rates_of(const DeviceInfo& device) { return rates_of(device, device.name); }
+
+ChipRates rates_of(const DeviceInfo& device, std::string_view chip) {
   ChipRates rates = hopper_rates(device.multiprocessors);
   rates.instruction = instruction_of(device.arch);
   rates.shared_bytes = device.shared_bytes_per_multiprocessor;
   rates.l2_capacity = device.l2_bytes;
-  if (rates.instruction == TensorInstruction::wgmma) return rates;
+  if (rates.instruction == TensorInstruction::wgmma) {
+    for (const int bits : {8, 16, 32}) {
+      const TunedModel* const model = known_plans().find(TunedModelKey{std::string(chip), bits});
+      const TunedModel* const any = model ? model : known_plans().find(TunedModelKey{"NVIDIA H200", bits});
+      if (any) GemmModels::of(rates.gemm, bits) = any->model;
+    }
+    return rates;
+  }
   if (rates.instruction == TensorInstruction::tcgen05) {
     rates.clock = 1.85e9;
     rates.tensor_flops = 8192 * rates.clock * device.multiprocessors;

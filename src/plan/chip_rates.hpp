@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "plan/gemm_model.hpp"
 #include "warpmill/device.hpp"
@@ -20,13 +21,15 @@ struct ChipRates {
   std::size_t shared_bytes = 233472;                         // of a multiprocessor
   std::size_t l2_capacity = 60 << 20;                        // bytes
   double clock = 1.75e9;                                     // cycles per second
-  GemmModel gemm{};                                          // with wgmma
+  GemmModels gemm{};                                         // with wgmma
 };
 
 // The best that an architecture has, and what is known of a device: with wgmma as above, with tcgen05 a B200's data
 // sheet (docs/blackwell.md), else an A100's.
 TensorInstruction instruction_of(const Architecture& arch);
 ChipRates rates_of(const DeviceInfo& device);
+// With the constants of another chip's table entries (an H200's where it has none).
+ChipRates rates_of(const DeviceInfo& device, std::string_view chip);
 // Of a Hopper with so many multiprocessors and an H200's memory.
 ChipRates hopper_rates(int multiprocessors);
 

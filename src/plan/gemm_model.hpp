@@ -1,33 +1,85 @@
 // The constants of the GEMM ranking's arithmetic with wgmma, fitted to measured pairs of shapes and plans
-// (docs/gemm.md). Times are microseconds, clocks those of 1.755 GHz.
+// (docs/gemm.md, `warpmill calibrate gemm`). These are an H200's for operands of 16 bits; the table of measured plans
+// has those of other sizes and of other chips. Times are microseconds, clocks those of 1.755 GHz.
 #pragma once
 
 namespace wm::plan {
 
 struct GemmModel {
   // From the launch to the first product and from the last one to the end; more where blocks form clusters.
-  double start = 1.385, cluster_start = 0.556;
+  double start = 1.483, cluster_start = 0.4798;
   // Clocks of one wgmma of 64 rows: half of its columns, or what reading both operands from shared memory takes.
-  double operand_clocks = 28.3, column_clocks = 0.338;
+  double operand_clocks = 27.91, column_clocks = 0.287;
   // What the products of each way of pipelining take, over that.
-  double one_group = 0.871, two_groups = 0.849, two_tall_groups = 0.8, three_groups = 0.919;
-  double turns_of_64 = 1.143, turns_of_128 = 0.828;
-  double lone_step = 0.0086;  // more for each step of a block with one group
+  double one_group = 0.8715, two_groups = 0.8435, two_tall_groups = 0.8623, three_groups = 0.8936;
+  double turns_of_64 = 0.9738, turns_of_128 = 0.8609;
+  double lone_step = 0.0101;  // more for each step of a block with one group
   // A stage's way from L2: `latency` for all stages but one, or its bytes' share of what L2 gives to all (TB/s).
-  double latency = 0.4525, l2_rate = 17.58;
-  double split_lines = 1.06;                           // of operands whose rows begin within 128-byte lines
-  double multicast_step = 1.094, shared_step = 1.134;  // of steps and of their bytes, in clusters of either kind
-  double step_exponent = 1.25;   // how products and their bytes hide behind each other: 1 not at all, large wholly
-  double whole_exponent = 3.14;  // and the blocks' work and device memory
+  double latency = 0.4176, l2_rate = 16.49;
+  double split_lines = 0.9824;                         // of operands whose rows begin within 128-byte lines
+  double multicast_step = 1.086, shared_step = 1.125;  // of steps and of their bytes, in clusters of either kind
+  double step_exponent = 1.297;   // how products and their bytes hide behind each other: 1 not at all, large wholly
+  double whole_exponent = 2.307;  // and the blocks' work and device memory
   // A tile besides its steps: its strips of 64 columns stored, under the next tile's products where groups take turns.
-  double tile = 0.005, strip = 0.331, turns_tile = 0.153, turns_strip = 0.002, last_strip = 0.202;
+  double tile = 0.001667, strip = 0.391, turns_tile = 0.2075, turns_strip = 0.0006667, last_strip = 0.1818;
   // Tiles shared along k by the blocks of a cluster: where all multiprocessors do, and its sums (GB/s).
-  double cluster_share = 0.744, cluster_sum_rate = 59.1;
+  double cluster_share = 0.7784, cluster_sum_rate = 59.68;
+  double scattered_tile = 2.332;  // of large ones, whose loads wait for the sums of the tile before
   // Tiles shared through the workspace: each piece of a tile in turn, its sums (GB/s), and all sums together (TB/s).
-  double share = 0.307, piece = 0.569, piece_rate = 84.4, share_rate = 1.63;
+  double share = 0.1023, piece = 0.5955, piece_rate = 164.4, share_rate = 1.74;
   // Device memory (TB/s), less where few multiprocessors ask. Blocks that share tiles are at different places of k, so
   // what does not fit `kept` (MB) of L2 comes again for each.
-  double memory_rate = 4.5, memory_idle = 0.06, kept = 75.8;
+  double memory_rate = 4.769, memory_idle = 0.07167, kept = 103.6;
+
+  // Every constant once, with its name.
+  template <class Model, class Visit>
+  static constexpr void each_field(Model& model, Visit&& visit) {
+    visit("start", model.start);
+    visit("cluster_start", model.cluster_start);
+    visit("operand_clocks", model.operand_clocks);
+    visit("column_clocks", model.column_clocks);
+    visit("one_group", model.one_group);
+    visit("two_groups", model.two_groups);
+    visit("two_tall_groups", model.two_tall_groups);
+    visit("three_groups", model.three_groups);
+    visit("turns_of_64", model.turns_of_64);
+    visit("turns_of_128", model.turns_of_128);
+    visit("lone_step", model.lone_step);
+    visit("latency", model.latency);
+    visit("l2_rate", model.l2_rate);
+    visit("split_lines", model.split_lines);
+    visit("multicast_step", model.multicast_step);
+    visit("shared_step", model.shared_step);
+    visit("step_exponent", model.step_exponent);
+    visit("whole_exponent", model.whole_exponent);
+    visit("tile", model.tile);
+    visit("strip", model.strip);
+    visit("turns_tile", model.turns_tile);
+    visit("turns_strip", model.turns_strip);
+    visit("last_strip", model.last_strip);
+    visit("cluster_share", model.cluster_share);
+    visit("cluster_sum_rate", model.cluster_sum_rate);
+    visit("scattered_tile", model.scattered_tile);
+    visit("share", model.share);
+    visit("piece", model.piece);
+    visit("piece_rate", model.piece_rate);
+    visit("share_rate", model.share_rate);
+    visit("memory_rate", model.memory_rate);
+    visit("memory_idle", model.memory_idle);
+    visit("kept", model.kept);
+  }
+  constexpr bool operator==(const GemmModel&) const = default;
+};
+
+// One for each size of operands: the tensor cores take as long for a step of 128 bytes whatever they hold, but more of
+// them is done by then, and the rest of the chip has less time for it.
+struct GemmModels {
+  GemmModel of_8_bits{}, of_16_bits{}, of_32_bits{};
+
+  template <class Models>
+  static constexpr auto& of(Models& models, int bits) {
+    return bits == 8 ? models.of_8_bits : bits == 16 ? models.of_16_bits : models.of_32_bits;
+  }
 };
 
 }  // namespace wm::plan

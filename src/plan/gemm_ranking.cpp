@@ -69,8 +69,14 @@ double pipelining_factor(const GemmPlan& plan, const GemmModel& model) {
   return plan.group_rows() == 64 ? model.two_groups : model.two_tall_groups;
 }
 
+// Bytes that a block gets of the sums of a tile it shares along k with its cluster.
+double sums_received(const GemmPlan& plan) {
+  const double tile = 4.0 * plan.tile.m * plan.tile.n, others = plan.cluster.k - 1;
+  return tile * others * (plan.scatters() ? double(plan.written_columns()) / plan.tile.n : 1);
+}
+
 GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
-  const GemmModel& model = rates.gemm;
+  const GemmModel& model = GemmModels::of(rates.gemm, plan.kind.operand_bytes() * 8);
   GemmEstimate e = cut(plan, asked, rates);
   const double rows = double(plan.exchange ? asked.n : asked.m), columns = double(plan.exchange ? asked.m : asked.n);
   const double clusters = e.schedule.work.clusters, tiles = double(e.schedule.tiles);
@@ -96,7 +102,8 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
                       (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
 
   const double strips = plan.group_rows() / 64.0 * plan.strips();
-  const double tile = turns ? model.turns_tile + model.turns_strip * strips : model.tile + model.strip * strips;
+  const double tile = (turns ? model.turns_tile + model.turns_strip * strips : model.tile + model.strip * strips) +
+                      (plan.scatters() ? model.scattered_tile : 0);
   double share = 0;
   if (e.schedule.shares()) {
     const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));
@@ -104,8 +111,7 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
             clusters * plan.partial_bytes() / (model.share_rate * 1e6);
   }
   if (plan.cluster.k > 1)
-    share = model.cluster_share * blocks / rates.multiprocessors +
-            plan.cluster_sum_bytes() / (model.cluster_sum_rate * 1e3);
+    share = model.cluster_share * blocks / rates.multiprocessors + sums_received(plan) / (model.cluster_sum_rate * 1e3);
 
   double memory_bytes = e.memory_seconds * rates.memory_bytes;
   if (e.schedule.shares()) {

@@ -130,6 +130,38 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
   return entry;
 }
 
+constexpr std::string_view model_mark = "gemm model ";
+
+TunedModel model_from(const std::vector<std::string_view>& fields) {
+  if (fields.size() != 3 || fields[0].empty())
+    refuse(fmt::format("a model's entry has 3 parts between |: chip, bits of operands, constants; here are {}",
+                       fields.size()));
+  TunedModel entry;
+  entry.key.chip = fields[0];
+  const auto size = parts(fields[1].substr(model_mark.size()), ' ');
+  entry.key.bits = size.size() == 2 && size[1] == "bits" ? number_from<int>(size[0]).value_or(0) : 0;
+  if (entry.key.bits != 8 && entry.key.bits != 16 && entry.key.bits != 32)
+    refuse(fmt::format("'{}' is no size of operands, as in 'gemm model 16 bits': 8, 16 or 32", fields[1]));
+  const auto words = parts(fields[2], ' ');
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const double value = i + 1 < words.size() ? number_from<double>(words[i + 1]).value_or(0) : 0;
+    bool known = false;
+    GemmModel::each_field(entry.model, [&](std::string_view name, double& constant) {
+      if (name == words[i]) constant = value, known = true;
+    });
+    if (!known) refuse(fmt::format("the model has no constant '{}'", words[i]));
+    if (!(value > 0)) refuse(fmt::format("'{}' is followed by no number above 0", words[i]));
+  }
+  return entry;
+}
+
+std::string text_of(const TunedModel& entry) {
+  std::string text = fmt::format("{} | {}{} bits |", entry.key.chip, model_mark, entry.key.bits);
+  GemmModel::each_field(entry.model,
+                        [&](std::string_view name, double value) { text += fmt::format(" {} {:.4g}", name, value); });
+  return text;
+}
+
 std::string text_of(const TunedPlan& entry) {
   const TunedKey& key = entry.key;
   return fmt::format("{} | {} {} {} | {} {}{} | {}x{}x{} | {} | {:.2f} us", key.chip, name_of(key.a), name_of(key.b),
@@ -195,6 +227,8 @@ TunedPlans TunedPlans::from_text(std::string_view text, std::string_view file, s
         ;
       else if (fields.size() > 1 && fields[1].starts_with(attention_mark))
         read.entry = attention_from(fields);
+      else if (fields.size() > 1 && fields[1].starts_with(model_mark))
+        read.entry = model_from(fields);
       else
         read.entry = product_from(fields);
     } catch (const Error& error) {
@@ -223,6 +257,7 @@ void TunedPlans::replace(const Entry& entry) {
 }
 void TunedPlans::set(const TunedPlan& entry) { replace(entry); }
 void TunedPlans::set(const TunedAttention& entry) { replace(entry); }
+void TunedPlans::set(const TunedModel& entry) { replace(entry); }
 
 const TunedPlan* TunedPlans::find(const TunedKey& key) const {
   const TunedPlan* nearest = nullptr;
@@ -236,11 +271,14 @@ const TunedPlan* TunedPlans::find(const TunedKey& key) const {
   return nearest;
 }
 
-const TunedAttention* TunedPlans::find(const TunedAttentionKey& key) const {
+template <class Entry, class Key>
+const Entry* TunedPlans::first(const Key& key) const {
   for (const Line& line : lines_)
-    if (const auto* const entry = std::get_if<TunedAttention>(&line.entry); entry && entry->key == key) return entry;
+    if (const auto* const entry = std::get_if<Entry>(&line.entry); entry && entry->key == key) return entry;
   return nullptr;
 }
+const TunedAttention* TunedPlans::find(const TunedAttentionKey& key) const { return first<TunedAttention>(key); }
+const TunedModel* TunedPlans::find(const TunedModelKey& key) const { return first<TunedModel>(key); }
 
 template <class Entry>
 std::vector<Entry> TunedPlans::all() const {

@@ -10,6 +10,10 @@
 //
 // the type, the dims of heads and values, the mask's limits, `softcap` and `sequences` where they hold; batch, heads
 // and those of keys and values, queries and keys (of the longest sequence).
+//
+// The constants of the ranking's arithmetic for operands of so many bits (GemmModel; what is left out is an H200's):
+//
+//   NVIDIA H200 | gemm model 8 bits | start 1.4 cluster_start 0.5 ...
 #pragma once
 
 #include <filesystem>
@@ -59,6 +63,17 @@ struct TunedAttention {
   double us = 0;
 };
 
+struct TunedModelKey {
+  std::string chip;
+  int bits = 16;  // of an operand's element
+
+  bool operator==(const TunedModelKey&) const = default;
+};
+struct TunedModel {
+  TunedModelKey key;
+  GemmModel model;
+};
+
 class TunedPlans {
  public:
   // Lines that are no entry are left out, each with a problem: "FILE:7: why".
@@ -68,23 +83,27 @@ class TunedPlans {
   // In the place of one with the same key.
   void set(const TunedPlan& entry);
   void set(const TunedAttention& entry);
+  void set(const TunedModel& entry);
 
   // The first entry with this key. Else, for up to 256 rows, one with the same n and k whose m has the same next power
   // of two, the nearest such m first: few rows are a matter of reading B.
   const TunedPlan* find(const TunedKey& key) const;
   const TunedAttention* find(const TunedAttentionKey& key) const;  // the first entry with this key
-  std::vector<TunedPlan> entries() const;                          // of products
+  const TunedModel* find(const TunedModelKey& key) const;
+  std::vector<TunedPlan> entries() const;  // of products
   std::vector<TunedAttention> attentions() const;
 
  private:
   struct Line {
     std::string text;  // as read
-    std::variant<std::monostate, TunedPlan, TunedAttention> entry;
+    std::variant<std::monostate, TunedPlan, TunedAttention, TunedModel> entry;
   };
   template <class Entry>
   void replace(const Entry& entry);
   template <class Entry>
   std::vector<Entry> all() const;
+  template <class Entry, class Key>
+  const Entry* first(const Key& key) const;
   std::vector<Line> lines_;
 };
 

@@ -215,5 +215,5 @@ TEST(GemmRanking, EstimatesWhatWasMeasured) {
     const GemmPlan plan = plan_from_text(row.plan);
     EXPECT_NEAR(estimate(plan, row.shape, {}).seconds * 1e6 / row.us, 1, 0.33) << row.plan;
   }
-  EXPECT_NEAR(estimate(plan_from_text("64x32 s16 c1x1x2 g1"), {64, 2112, 7168}, {}).seconds * 1e6, 13.4, 0.05);
+  EXPECT_NEAR(estimate(plan_from_text("64x32 s16 c1x1x2 g1"), {64, 2112, 7168}, {}).seconds * 1e6, 14.1, 0.05);
 }

@@ -176,3 +176,40 @@ TEST(TunedPlans, TheUsersFileIsWhereTheEnvironmentSays) {
   EXPECT_EQ(file_with("", "not/absolute", "/home"), "/home/.config/warpmill/plans.txt");
   EXPECT_EQ(file_with("", "", "/home"), "/home/.config/warpmill/plans.txt");
 }
+
+TEST(TunedPlans, HoldTheRankingsConstantsOfAChip) {
+  const TunedPlans plans = read("Chip | gemm model 8 bits | start 2.5 kept 40\n");
+  EXPECT_EQ(plans.find(TunedModelKey{"Chip", 16}), nullptr);
+  const TunedModel* const found = plans.find(TunedModelKey{"Chip", 8});
+  ASSERT_NE(found, nullptr);
+  GemmModel expected;
+  expected.start = 2.5, expected.kept = 40;
+  EXPECT_EQ(found->model, expected);  // what is left out is an H200's
+  TunedPlans copy;
+  copy.set(*found);
+  EXPECT_EQ(read(copy.text()).find(found->key)->model, expected);
+
+  EXPECT_THAT(problems_of("Chip | gemm model 12 bits | start 1"), ElementsAre(HasSubstr("8, 16 or 32")));
+  EXPECT_THAT(problems_of("Chip | gemm model 8 bits"), ElementsAre(HasSubstr("3 parts")));
+  EXPECT_THAT(problems_of("Chip | gemm model 8 bits | begin 1"), ElementsAre(HasSubstr("no constant 'begin'")));
+  for (const char* value : {"", "0", "-1", "x"})
+    EXPECT_THAT(problems_of(std::string("Chip | gemm model 8 bits | start ") + value),
+                ElementsAre(HasSubstr("no number above 0")));
+}
+
+// The header's constants are the table's: those of an H200 and 16 bits.
+TEST(TunedPlans, ShipTheConstantsThatTheModelBeginsWith) {
+  const TunedPlans shipped = read(shipped_plans_text());
+  ASSERT_NE(shipped.find(TunedModelKey{"NVIDIA H200", 16}), nullptr);
+  EXPECT_EQ(shipped.find(TunedModelKey{"NVIDIA H200", 16})->model, GemmModel{});
+  ASSERT_NE(shipped.find(TunedModelKey{"NVIDIA H200", 8}), nullptr);
+  EXPECT_FALSE(shipped.find(TunedModelKey{"NVIDIA H200", 8})->model == GemmModel{});
+}
+
+TEST(ChipRates, HaveTheConstantsOfTheChipOrOfAnH200) {
+  const DeviceInfo hopper = Device::open("virtual:sm_90a").info();
+  const GemmModel of_8_bits = read(shipped_plans_text()).find(TunedModelKey{"NVIDIA H200", 8})->model;
+  EXPECT_EQ(rates_of(hopper, "NVIDIA H200").gemm.of_8_bits, of_8_bits);
+  EXPECT_EQ(rates_of(hopper, "NVIDIA H100 PCIe").gemm.of_8_bits, of_8_bits);
+  EXPECT_EQ(rates_of(hopper).gemm.of_16_bits, GemmModel{});
+}

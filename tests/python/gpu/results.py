@@ -10,6 +10,11 @@ from torch.nn.functional import gelu, scaled_dot_product_attention as sdpa
 from warpmill._arrays import operand
 
 
+def _as_tf32(x):
+    """Rounded to ten bits of mantissa, as doubles."""
+    return ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32).double()
+
+
 def _products():
     torch.backends.cuda.matmul.allow_tf32 = True
     for m, n, k in [(128, 128, 128), (512, 1024, 256), (333, 257, 129), (1, 4096, 4096), (64, 8, 7)]:
@@ -19,7 +24,10 @@ def _products():
             ours, theirs = error(wm.matmul(a, b.T), exact), error(a @ b.T, exact)
             fused = wm.matmul(a, b.T, bias=bias, activation="gelu_tanh")
             off = error(fused, gelu(exact + bias.double(), approximate="tanh"))
-            expect(fused.dtype == dtype and off < 6e-3 and ours < 1.3 * theirs + 1e-6, f"matmul {m}x{n}x{k} {dtype}",
+            # Of f32 torch multiplies some (one row) without tf32; ours are held to what rounding the operands to it costs.
+            least = error(_as_tf32(a) @ _as_tf32(b).T, exact) if dtype == torch.float32 else 0
+            expect(fused.dtype == dtype and off < 6e-3 and ours < 1.3 * max(theirs, least) + 1e-6,
+                   f"matmul {m}x{n}x{k} {dtype}",
                    f"off {ours:.2e}, torch {theirs:.2e}, fused {off:.2e}")
 
 

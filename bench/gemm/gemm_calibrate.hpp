@@ -1,0 +1,52 @@
+// Fits the constants of the GEMM ranking's arithmetic (plan::GemmModel) to measured pairs of shapes and plans.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/gemm_ranking.hpp"
+
+namespace wm::bench {
+
+struct MeasuredPlan {
+  plan::GemmShape shape;
+  GemmPlan plan;
+  double us = 0;
+};
+
+// What `bench gemm --json` wrote of one type's products.
+struct MeasuredPlans {
+  std::string device;
+  DType operands = DType::bf16;
+  std::vector<MeasuredPlan> pairs;
+};
+std::vector<MeasuredPlans> measured_from_json(std::string_view text, std::string_view file);
+
+// How well a model foretells them.
+struct ModelQuality {
+  double mean_regret = 0, worst_regret = 0;  // time of the plan it would take over the best measured one, less 1
+  double bias = 0, spread = 0;  // mean and standard deviation of log(estimate / measured), of plans near a shape's best
+};
+ModelQuality quality_of(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs,
+                        const plan::ChipRates& rates);
+
+struct FitOptions {
+  int steps = 3000;  // of a random walk through the constants
+  std::uint64_t seed = 1;
+  std::function<void(int)> step = [](int) {};  // before each; may throw, which ends the fit
+};
+// The constants that make the regret least, beginning with `model`; none moves by more than a factor of three.
+plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs, const plan::ChipRates& rates,
+                       const FitOptions& options);
+
+// The pairs of every fourth shape, and the others: to fit with, and to judge the fit by.
+struct Halves {
+  std::vector<MeasuredPlan> fitted, kept;
+};
+Halves kept_apart(std::span<const MeasuredPlan> pairs);
+
+}  // namespace wm::bench

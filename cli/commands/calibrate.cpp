@@ -1,0 +1,100 @@
+// warpmill calibrate gemm: the constants of the ranking's arithmetic, fitted to what this chip measures.
+#include <fmt/format.h>
+
+#include "case/files.hpp"
+#include "commands/commands.hpp"
+#include "commands/plans_file.hpp"
+#include "commands/shapes.hpp"
+#include "common/files.hpp"
+#include "gemm/gemm_bench.hpp"
+#include "gemm/gemm_calibrate.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "warpmill/dtype.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::cli {
+namespace {
+
+// What earlier measurements hold of the type, all of one chip.
+bench::MeasuredPlans read(const CalibrateGemmCommand& command, DType operands) {
+  bench::MeasuredPlans all{"", operands, {}};
+  for (const auto& file : command.from)
+    for (const bench::MeasuredPlans& table : bench::measured_from_json(read_text(file), file.string())) {
+      if (table.operands != operands) continue;
+      if (!all.device.empty() && table.device != all.device)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{} was measured on {}, not on {}", file.string(), table.device, all.device));
+      all.device = table.device;
+      all.pairs.insert(all.pairs.end(), table.pairs.begin(), table.pairs.end());
+    }
+  if (all.pairs.empty())
+    throw Error(ErrorCode::not_found, fmt::format("the files hold no products of {}", name_of(operands)));
+  return all;
+}
+
+bench::MeasuredPlans measured(const CalibrateGemmCommand& command, DType operands) {
+  const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
+  bench::GemmOptions options;
+  options.shapes = bench::random_shapes(command.random, command.seed, false, operands);
+  options.rounds = command.rounds, options.plans = command.plans, options.random_plans = command.random_plans;
+  options.untuned = true;
+  bench::GemmTable table;
+  Progress progress;
+  std::size_t begun = 0;
+  options.begin = [&](const bench::Shape& shape) {
+    progress.tell(text_of(shape) + "; shapes", begun++, options.shapes.size());
+  };
+  bench::measure_gemm(device, options, table);
+  bench::MeasuredPlans all{table.device, operands, {}};
+  for (const bench::GemmRow& row : table.rows)
+    all.pairs.push_back({{row.shape.m, row.shape.n, row.shape.k}, row.plan, row.ours_us});
+  return all;
+}
+
+std::string words_of(const char* what, const bench::ModelQuality& quality) {
+  return fmt::format(
+      "  {:<34} regret {:.1f}% in the mean, {:.0f}% at the worst; estimates off by {:+.1f}%, spread {:.1f}%\n", what,
+      quality.mean_regret * 100, quality.worst_regret * 100, quality.bias * 100, quality.spread * 100);
+}
+
+}  // namespace
+
+int calibrate_gemm(const CalibrateGemmCommand& command) {
+  const DType operands = dtype_from_name(command.dtype);
+  PlansFile file(command.out);
+  const bench::MeasuredPlans all = command.from.empty() ? measured(command, operands) : read(command, operands);
+  const int bits = static_cast<int>(size_of(operands)) * 8;
+  const plan::ChipRates rates = plan::rates_of(Device::open("virtual:sm_90a").info(), all.device);
+  const plan::GemmModel before = plan::GemmModels::of(rates.gemm, bits);
+
+  Progress progress;
+  bench::FitOptions options{.steps = command.steps};
+  const auto fit = [&](const char* what, const std::vector<bench::MeasuredPlan>& pairs) {
+    options.step = [&](int step) {
+      progress.tell(fmt::format("{}; steps", what), static_cast<std::uint64_t>(step),
+                    static_cast<std::uint64_t>(options.steps));
+    };
+    return bench::fitted(before, pairs, rates, options);
+  };
+  const bench::Halves halves = bench::kept_apart(all.pairs);
+  const plan::GemmModel judged = fit("fitting three of four shapes", halves.fitted);
+  const plan::GemmModel after = fit("fitting all", all.pairs);
+
+  say(fmt::format("{}, operands of {} bits: {} pairs of shape and plan\n", all.device, bits, all.pairs.size()));
+  say(words_of("before", bench::quality_of(before, all.pairs, rates)));
+  say(words_of("fitted to all", bench::quality_of(after, all.pairs, rates)));
+  if (!halves.kept.empty()) {
+    say(words_of("before, every fourth shape", bench::quality_of(before, halves.kept, rates)));
+    say(words_of("fitted to the others, on those", bench::quality_of(judged, halves.kept, rates)));
+  }
+  file.table.set(plan::TunedModel{{all.device, bits}, after});
+  file.write();
+  plan::TunedPlans entry;
+  entry.set(plan::TunedModel{{all.device, bits}, after});
+  say(entry.text());
+  complain(fmt::format("the constants are in {}\n", file.path().string()));
+  return success;
+}
+
+}  // namespace wm::cli

@@ -1,0 +1,73 @@
+// The fit of the ranking's constants: it finds a chip that differs from the one it begins with, and reads tables.
+#include "gemm/gemm_calibrate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gemm/gemm_bench.hpp"
+#include "plan/gemm_plan_text.hpp"
+#include "warpmill/error.hpp"
+
+using namespace wm;
+using namespace wm::bench;
+
+namespace {
+
+// What a chip with these constants would measure: the eight best of its plans for random shapes, and eight others.
+std::vector<MeasuredPlan> measured_on(const plan::GemmModel& chip) {
+  plan::ChipRates rates;
+  rates.gemm = {chip, chip, chip};
+  std::vector<MeasuredPlan> pairs;
+  for (const Shape& shape : random_shapes(24, 5, false, DType::bf16)) {
+    const plan::GemmShape sizes{shape.m, shape.n, shape.k};
+    const auto ranking = plan::rank({}, sizes, rates);
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto& e = ranking[i < 8 ? i : (i - 7) * (ranking.size() - 1) / 8];
+      pairs.push_back({sizes, e.plan, e.seconds * 1e6});
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+TEST(GemmCalibration, FindsAChipThatDiffers) {
+  plan::GemmModel chip;
+  chip.strip *= 2.5, chip.l2_rate *= 0.4, chip.two_groups *= 1.6, chip.turns_of_128 *= 1.5;
+  const auto pairs = measured_on(chip);
+  EXPECT_NEAR(quality_of(chip, pairs, {}).mean_regret, 0, 1e-9);
+  const ModelQuality before = quality_of({}, pairs, {});
+  const ModelQuality after = quality_of(fitted({}, pairs, {}, {.steps = 600}), pairs, {});
+  EXPECT_GT(before.mean_regret, 0.03);
+  EXPECT_LT(after.mean_regret, before.mean_regret / 3);
+  EXPECT_LT(after.spread, before.spread / 2);
+}
+
+TEST(GemmCalibration, KeepsEveryFourthShapeApart) {
+  const auto pairs = measured_on({});
+  const Halves halves = kept_apart(pairs);
+  EXPECT_EQ(halves.kept.size(), pairs.size() / 4);
+  EXPECT_EQ(halves.fitted.size() + halves.kept.size(), pairs.size());
+  for (const MeasuredPlan& kept : halves.kept)
+    for (const MeasuredPlan& other : halves.fitted)
+      EXPECT_FALSE(kept.shape.m == other.shape.m && kept.shape.n == other.shape.n && kept.shape.k == other.shape.k);
+}
+
+TEST(GemmCalibration, ReadsTheTablesOfTheBenchmark) {
+  GemmTable table{.device = "Chip", .peer = "peer", .operands = DType::e4m3, .rows = {}};
+  table.rows.push_back({.shape = {64, 128, 256, DType::e4m3, DType::bf16},
+                        .plan = plan::plan_from_text("64x32 s4 c1x1 g1"),
+                        .path = "copy engine",
+                        .ours_us = 5,
+                        .peer_us = 6,
+                        .ratio = 1.2});
+  const auto tables = measured_from_json(to_json(std::span(&table, 1)), "file");
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].device, "Chip");
+  EXPECT_EQ(tables[0].operands, DType::e4m3);
+  ASSERT_EQ(tables[0].pairs.size(), 1u);
+  EXPECT_EQ(tables[0].pairs[0].us, 5);
+  EXPECT_EQ(tables[0].pairs[0].plan.kind.a, DType::e4m3);
+  EXPECT_EQ(plan::text_of(tables[0].pairs[0].plan), "64x32 s4 c1x1 g1");
+  EXPECT_THROW(measured_from_json("{\"rows\": 3}", "file"), Error);
+  EXPECT_THROW(measured_from_json("no JSON", "file"), Error);
+}
