@@ -38,11 +38,11 @@ Rows Array::at(std::size_t x_bytes, std::size_t y, std::size_t z, const Extent& 
 
 Array* create_array(const cudaChannelFormatDesc& format, const cudaExtent& extent, unsigned flags) {
   for (const int bits : {format.x, format.y, format.z, format.w})
-    require(bits == 0 || bits == 8 || bits == 16 || bits == 32);
+    require(bits == 0 || bits == 8 || bits == 16 || bits == 32, cudaErrorInvalidChannelDescriptor);
   auto array = std::make_unique<Array>(Array{format, extent, flags});
   const cudaExtent& most = extent.depth > 0 ? most_elements_3d : most_elements_2d;
-  require(array->element_bytes() > 0 && extent.width > 0 && extent.width <= most.width &&
-          extent.height <= most.height && extent.depth <= most.depth);
+  require(array->element_bytes() > 0, cudaErrorInvalidChannelDescriptor);
+  require(extent.width > 0 && extent.width <= most.width && extent.height <= most.height && extent.depth <= most.depth);
   const Pitched rows = pitched(extent.width * array->element_bytes(), array->rows(), array->slices());
   array->pitch = rows.pitch;
   array->address = allocate_device(rows.bytes);

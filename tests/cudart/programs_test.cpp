@@ -67,7 +67,7 @@ TEST_F(Programs, WhatIsNotThereIsNamedOnceAndNotSupported) {
 TEST_F(Programs, ArraysThatNoChipHasAreRefused) {
   EXPECT_EQ(start("run " + driver + " arrays").out,
             "too wide: cudaErrorInvalidValue\ntoo high: cudaErrorInvalidValue\ntoo deep: cudaErrorInvalidValue\n"
-            "of nothing: cudaErrorInvalidValue\nof odd elements: cudaErrorInvalidValue\n"
+            "of nothing: cudaErrorInvalidChannelDescriptor\nof odd elements: cudaErrorInvalidChannelDescriptor\n"
             "usual: cudaSuccess\nfree: cudaSuccess\n");
 }
 

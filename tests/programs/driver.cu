@@ -179,6 +179,16 @@ void entry_points() {
   std::printf("not found: %d %d\n", status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, found == nullptr);
   say("a version too old", cuGetProcAddress("cuLaunchKernelEx", &found, 10000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
   std::printf("too old: %d\n", status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+  // What each version of CUDA brought: 0 is there, 1 unknown, 2 came later.
+  for (const char* name : {"cuInit", "cuMemAlloc", "cuLaunchKernel", "cuGraphAddKernelNode", "cuGraphAddNode",
+                           "cuMemAllocAsync", "cuLaunchKernelEx", "cuTensorMapEncodeTiled", "cuKernelGetName"}) {
+    std::printf("%s:", name);
+    for (const int version : {3000, 3020, 10000, 11080, 12000, 13000}) {
+      good(cuGetProcAddress(name, &found, version, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+      std::printf(" %d", static_cast<int>(status));
+    }
+    std::printf("\n");
+  }
   const char* text = nullptr;
   good(cuGetErrorString(CUDA_ERROR_INVALID_HANDLE, &text));
   std::printf("text: %s\n", text);

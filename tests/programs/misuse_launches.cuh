@@ -109,6 +109,14 @@ inline std::vector<Misuse> launch_misuses() {
          return cudaLibraryLoadData(&library, ".version 8.0\n.target sm_90\nnonsense\n", nullptr, nullptr, 0, nullptr,
                                     nullptr, 0);
        }},
+      {"library_of_nonsense_asked_for_a_kernel",
+       [] {
+         cudaLibrary_t library;
+         cudaKernel_t kernel;
+         good(cudaLibraryLoadData(&library, ".version 8.0\n.target sm_90\nnonsense\n", nullptr, nullptr, 0, nullptr,
+                                  nullptr, 0));
+         return cudaLibraryGetKernel(&kernel, library, "k");
+       }},
       {"library_for_a_newer_chip",
        [] {
          cudaLibrary_t library;

@@ -126,6 +126,18 @@ inline std::vector<Misuse> memory_misuses() {
          return cudaHostRegister(host_bytes.data(), 4096, 0);
        }},
       {"register_nothing", [] { return cudaHostRegister(nullptr, 4096, 0); }},
+      {"array_too_wide",
+       [] {
+         cudaArray_t array;
+         const cudaChannelFormatDesc format = cudaCreateChannelDesc<float4>();
+         return cudaMallocArray(&array, &format, ~std::size_t{0} / 8, 1);
+       }},
+      {"array_of_nothing",
+       [] {
+         cudaArray_t array;
+         const cudaChannelFormatDesc format = {};
+         return cudaMallocArray(&array, &format, 16, 1);
+       }},
       {"unregister_what_is_not", [] { return cudaHostUnregister(host_bytes.data()); }},
       {"prefetch_what_is_not_managed",
        [] {

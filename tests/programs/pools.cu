@@ -63,6 +63,14 @@ void default_pool(cudaStream_t stream) {
   say("cudaFree of stream-ordered memory", cudaFree(second));
   good(cudaDeviceSynchronize());
   std::printf("used in the end: %llu\n", attribute(pool, cudaMemPoolAttrUsedMemCurrent));
+  good(cudaMemPoolTrimTo(pool, 0));
+  std::printf("used after the trim: %llu, reserved: %d\n", attribute(pool, cudaMemPoolAttrUsedMemCurrent),
+              attribute(pool, cudaMemPoolAttrReservedMemCurrent) > 0);
+  good(cudaMallocAsync(&second, 100, stream));
+  std::printf("used again: %llu\n", attribute(pool, cudaMemPoolAttrUsedMemCurrent));
+  good(cudaFreeAsync(second, stream));
+  good(cudaStreamSynchronize(stream));
+  std::printf("used at last: %llu\n", attribute(pool, cudaMemPoolAttrUsedMemCurrent));
   good(cudaEventDestroy(done));
   good(cudaStreamDestroy(other));
 }
