@@ -20,6 +20,7 @@ extern "C" __global__ void kernel(const u32* x, u32* y) {
   if (warp > 0)
     for (u32 step = 0; step < 2; ++step) {
       mbarrier::wait_parity(&full[step], 0);
+      if (warp == 2 && step == 0) __nanosleep(1000);
       y[64 * (warp - 1) + 32 * step + lane] = tile[lane];  // expect: first
       if (step == 0 && (warp == 1 || readers == 64)) mbarrier::arrive(&empty);
     }
