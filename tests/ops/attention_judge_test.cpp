@@ -190,7 +190,8 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
        "const Stage stage = ring_.wait();\n    tile = shared_.tile[stage.index];",
        "const Stage stage = ring_.next(); ring_.skip(1);\n    tile = shared_.tile[stage.index];"},
       {"Q is let go of while the output still leaves from there", in_place,
-       "if constexpr (plan.strips == 0) writer.drain();", ""},
+       "      writer.drain();\n      q_ring.release(q_stage);\n    }\n  }",
+       "      q_ring.release(q_stage);\n    }\n  }"},
       {"another sequence's values are cleared without a fence between the proxies", varying,
        "      fence::proxy_async_shared();\n      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) "
        "v_ring.arrive(stage);",

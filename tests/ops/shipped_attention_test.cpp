@@ -20,6 +20,11 @@ std::vector<AttentionKind> sample_of_kinds() {
   kinds.push_back({.element = DType::f16, .softcap = true});
   kinds.push_back({.mask = {.right = true, .left = true}, .sequences = true, .lse = true});
   kinds.push_back({.head_dim = 64, .value_dim = 64, .mask = {.left = true}, .softcap = true, .sequences = true});
+  for (const int dim : {64, 128, 256}) {
+    const MaskFacts window{.right = true, .left = true};
+    kinds.push_back(
+        {.head_dim = dim, .value_dim = dim, .mask = window, .softcap = true, .sequences = true, .lse = true});
+  }
   kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true, .lse = true});
   return kinds;
 }

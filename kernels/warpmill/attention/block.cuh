@@ -38,11 +38,9 @@ class AttentionWriter {
 
   WM_DEVICE void write(const Fragment<plan.kind.value_dim>& sums, const Softmax::Totals& totals, const Tile& tile,
                        u32 first_query) {
-    const u32 queries = tile.sequence.queries;
-    if constexpr (plan.kind.lse) write_lse(totals, tile, first_query);
+    if constexpr (plan.kind.lse) write_lse(totals.log2, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
-    if (first >= queries) return;
-    const bool whole = !plan.kind.sequences || first + WarpTogether::rows <= queries;
+    if (first >= tile.sequence.queries) return;
 #pragma unroll
     for (int i = 0; i < plan.strips_of_tile(); ++i) {
       auto values = sums.template slice<plan.strip_columns>(i * plan.strip_columns);
@@ -50,14 +48,22 @@ class AttentionWriter {
       for (int j = 0; j < values.count; ++j) values.value[j] *= totals.inverse.value[values.half(j)];
       auto& strip = strips_.begin();
       store_rows(strip, values);
-      strips_.filled();
-      const i32 column = i * plan.strip_columns, position = tile.sequence.first_query + first;
-      if (whole) {
-        strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
-      } else {
-        copy_rows(strip, queries - first, column, position, tile.head);
-        strips_.copied();
-      }
+      send(strip, i, tile, first);
+    }
+  }
+  // Of queries that see no key: zeros, and -infinity for their logarithms.
+  WM_DEVICE void write_blank(const Tile& tile, u32 first_query) {
+    if constexpr (plan.kind.lse) write_lse({-infinity, -infinity}, tile, first_query);
+    const u32 first = first_query + WarpTogether::first_row();
+    if (first >= tile.sequence.queries) return;
+#pragma unroll
+    for (int i = 0; i < plan.strips_of_tile(); ++i) {
+      auto& strip = strips_.begin();
+#pragma unroll
+      for (u32 chunk = 0; chunk < WarpTogether::rows * Strip::chunks; chunk += 32)
+        *reinterpret_cast<Quad<u32>*>(strip.data + WarpTogether::first_row() * Strip::row_bytes +
+                                      (chunk + threadIdx.x % 32) * 16) = {0, 0, 0, 0};
+      send(strip, i, tile, first);
     }
   }
   // The group's strips may become something else.
@@ -76,19 +82,32 @@ class AttentionWriter {
       return shared.q[group].width;
   }
 
+  // The warp's rows of strip `number`, whose first is query `first`.
+  WM_DEVICE void send(Strip& strip, int number, const Tile& tile, u32 first) {
+    strips_.filled();
+    const u32 queries = tile.sequence.queries;
+    const i32 column = number * plan.strip_columns, position = tile.sequence.first_query + first;
+    if (!plan.kind.sequences || first + WarpTogether::rows <= queries) {
+      strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
+    } else {
+      copy_rows(strip, queries - first, column, position, tile.head);
+      strips_.copied();
+    }
+  }
   // Rows of a strip, 16 bytes at a time: the copy engine would go on into the next sequence's.
   WM_DEVICE void copy_rows(Strip& strip, u32 rows, u32 column, u64 position, u64 head) {
     using E = typename Strip::Element;
     constexpr u32 chunk_elements = 16 / sizeof(E);
     E* const out = reinterpret_cast<E*>(args_.out_at) + position * args_.out_position_stride +
                    head * args_.out_head_stride + column;
+#pragma unroll 1
     for (u32 i = threadIdx.x % 32; i < rows * Strip::chunks; i += 32) {
       const u32 row = i / Strip::chunks, chunk = i % Strip::chunks;
       *reinterpret_cast<Quad<u32>*>(out + row * args_.out_position_stride + chunk * chunk_elements) =
           *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(WarpTogether::first_row() + row, chunk));
     }
   }
-  WM_DEVICE void write_lse(const Softmax::Totals& totals, const Tile& tile, u32 first_query) {
+  WM_DEVICE void write_lse(const RowPair& log2, const Tile& tile, u32 first_query) {
     constexpr f32 ln2 = 0.6931471805599453f;
     if (threadIdx.x % 4 != 0) return;
     f32* const lse = reinterpret_cast<f32*>(args_.lse) + tile.sequence.batch * args_.lse_batch_stride +
@@ -96,7 +115,7 @@ class AttentionWriter {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const u32 query = first_query + Fragment<8>::row(half * 2);
-      if (query < tile.sequence.queries) lse[query] = totals.log2.value[half] * ln2;
+      if (query < tile.sequence.queries) lse[query] = log2.value[half] * ln2;
     }
   }
 

@@ -34,15 +34,18 @@ class Sight {
   // Scores of keys that a row of these does not see become -infinity. `step` is the keys' number.
   WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 step) const {
     const i32 first_key = step * plan.keys + i32(scores.column(0));
+    // Worked out anew for each step: kept over the loop of steps, ends of rows would take registers that are not there.
+    Sight here = *this;
+    asm volatile("" : "+r"(here.left_), "+r"(here.right_));
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const u32 row = scores.row(half * 2);
-      const i32 from = left(row) - first_key, to = right(row) - first_key;
+      const i32 from = here.left(row) - first_key, to = here.right(row) - first_key;
+      const u32 seen = to > from ? u32(to) - u32(from) : 0;
 #pragma unroll
-      for (int i = 0; i < scores.count; ++i) {
-        if (scores.half(i) != half) continue;
+      for (int i = half * 2; i < scores.count; i += i % 2 ? 3 : 1) {
         const i32 key = i / 4 * 8 + i % 2;  // from the thread's first on
-        if (key >= to || (plan.kind.mask.left && key < from)) scores.value[i] = -infinity;
+        if (plan.kind.mask.left ? u32(key) - u32(from) >= seen : key >= to) scores.value[i] = -infinity;
       }
     }
   }

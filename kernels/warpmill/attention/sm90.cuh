@@ -105,7 +105,9 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, AttentionShared<plan>
       phases ^= 1u << stage.index;
       auto& v = shared.v[stage.index];
       using Span = typename AttentionShared<plan>::VTile::Span;
+#pragma unroll 1
       for (auto& span : v.span)
+#pragma unroll 1
         for (u32 i = keys * Span::chunks + threadIdx.x % 32; i < plan.keys * Span::chunks; i += 32)
           *reinterpret_cast<Quad<u32>*>(span.data + i * 16) = {0, 0, 0, 0};
       fence::proxy_async_shared();
@@ -139,14 +141,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const i32 begin = sight.begin(), last = sight.end() - 1;
     stamp<"multiply", "wait q">(last);
     const Stage q_stage = q_ring.wait();
-    const auto write = [&] {
-      stamp<"multiply", "store">(first_query);
-      writer.write(sums, softmax.totals(), tile, first_query);
-      if constexpr (plan.strips == 0) writer.drain();
-    };
     if (last < begin) {  // no query sees a key
-      sums.clear();
-      write();
+      stamp<"multiply", "store">(first_query);
+      writer.write_blank(tile, first_query);
       writer.drain();  // all of the group have seen Q come: no product brings them together here
       q_ring.release(q_stage);
       continue;
@@ -214,8 +211,12 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     wgmma::commit();
     wgmma::wait<0>(sums.value);
     v_ring.release(v_stage);
-    write();
-    if constexpr (plan.strips == 0) q_ring.release(q_stage);
+    stamp<"multiply", "store">(first_query);
+    writer.write(sums, softmax.totals(), tile, first_query);
+    if constexpr (plan.strips == 0) {
+      writer.drain();
+      q_ring.release(q_stage);
+    }
   }
   turns.end();
   writer.end();
