@@ -53,6 +53,11 @@ class AttentionWriter {
   }
   // Of queries that see no key: zeros, and -infinity for their logarithms.
   WM_DEVICE void write_blank(const Tile& tile, u32 first_query) {
+    if constexpr (!plan.kind.sequences) {  // rare, and this way the loop of steps is compiled as if it were not there
+      Fragment<plan.kind.value_dim> zeros;
+      zeros.clear();
+      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = {-infinity, -infinity}}, tile, first_query);
+    }
     if constexpr (plan.kind.lse) write_lse({-infinity, -infinity}, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
     if (first >= tile.sequence.queries) return;

@@ -34,9 +34,10 @@ class Sight {
   // Scores of keys that a row of these does not see become -infinity. `step` is the keys' number.
   WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 step) const {
     const i32 first_key = step * plan.keys + i32(scores.column(0));
-    // Worked out anew for each step: kept over the loop of steps, ends of rows would take registers that are not there.
+    // A window's ends are worked out anew for each step: kept over the loop of steps, those of each row would take
+    // registers that are not there.
     Sight here = *this;
-    asm volatile("" : "+r"(here.left_), "+r"(here.right_));
+    if constexpr (plan.kind.mask.left) asm volatile("" : "+r"(here.left_), "+r"(here.right_));
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const u32 row = scores.row(half * 2);

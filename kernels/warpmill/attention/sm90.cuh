@@ -151,6 +151,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
 
     Fragment<plan.keys> scores;
     RegisterOperand<E, plan.keys> weights;
+    // No product reads it: without it scores seem to live from one tile to the next, where copies of rows need
+    // registers.
+    if constexpr (plan.kind.sequences && plan.strips == 0) scores.clear();
     {
       const Stage k_stage = k_ring.wait();
       turns.take();
