@@ -370,7 +370,8 @@ int start(int count, char** arguments) {
       "gemm", "measure plans of random products, fit the ranking's constants to them and keep these");
   calibrate_gemm_app
       ->add_option("--from", calibrate_command.from,
-                   "tables that bench gemm --json wrote, instead of measuring; several times")
+                   "tables that bench gemm --json wrote, instead of measuring (the options from --random to --rounds); "
+                   "several times")
       ->allow_extra_args(false);
   calibrate_gemm_app->add_option("--dtype", calibrate_command.dtype, "of A and B: bf16, f16, tf32, e4m3, i8")
       ->capture_default_str();

@@ -171,7 +171,7 @@ void measure_gemm(const Device& device, const GemmOptions& options, GemmTable& t
   if (options.shapes.empty()) throw Error(ErrorCode::invalid_argument, "there is no shape to measure");
   Measurement measurement(device);
   const Shape& one = options.shapes.front();
-  table = {device.info().name, measurement.peer_name(), one.operands, one.d, {}};
+  table = {device.info().name, measurement.peer_name(), one.operands, one.d, {}, device.info().multiprocessors};
   for (const Shape& shape : options.shapes) {
     options.begin(shape);
     measurement.measure(shape, options, table);

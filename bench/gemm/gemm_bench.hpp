@@ -55,6 +55,7 @@ struct GemmTable {
   std::string device, peer;
   DType operands = DType::bf16, d = DType::bf16;
   std::vector<GemmRow> rows;
+  int multiprocessors = 0;  // of the device
 };
 
 // Fills the table row by row: what ends it half way loses nothing.

@@ -77,14 +77,19 @@ std::vector<MeasuredPlans> measured_from_json(std::string_view text, std::string
   for (const auto& table : nlohmann::json::parse(text)) {
     MeasuredPlans& measured = tables.emplace_back();
     measured.device = table.at("device");
+    measured.multiprocessors = table.at("multiprocessors");
     measured.operands = dtype_from_name(table.at("dtype").get<std::string>());
     GemmKind kind{.a = measured.operands, .b = measured.operands};
     kind.d = dtype_from_name(table.at("d").get<std::string>());
     for (const auto& row : table.at("rows")) {
-      GemmPlan plan = plan::plan_from_text(row.at("plan").get<std::string>(), kind);
-      plan.kind = plan.exchange ? kind.transposed() : kind;
-      if (!plan.valid()) continue;  // a plan of another version
-      measured.pairs.push_back({{row.at("m"), row.at("n"), row.at("k")}, plan, row.at("us")});
+      const GemmPlan plan = plan::plan_from_text(row.at("plan").get<std::string>(), kind);
+      const double us = row.at("us");
+      if (!(us > 0))
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{} has a time of {} us for {}", file, us, row.at("plan").get<std::string>()));
+      // A plan of another version, and what the model says nothing of.
+      if (!plan.valid() || plan.instruction != TensorInstruction::wgmma || row.at("path") != "copy engine") continue;
+      measured.pairs.push_back({{row.at("m"), row.at("n"), row.at("k")}, plan, us});
     }
   }
   return tables;
@@ -100,6 +105,7 @@ ModelQuality quality_of(const plan::GemmModel& model, std::span<const MeasuredPl
 
 plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs, const plan::ChipRates& rates,
                        const FitOptions& options) {
+  if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing to fit the ranking's constants to");
   const Sample sample(pairs, rates);
   plan::GemmModel best = model, start = model;
   const std::vector<double*> from = constants_of(start);
@@ -123,14 +129,14 @@ plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPla
   return best;
 }
 
-Halves kept_apart(std::span<const MeasuredPlan> pairs) {
+Parts kept_apart(std::span<const MeasuredPlan> pairs) {
   std::map<ShapeKey, std::size_t> numbers;
-  Halves halves;
+  Parts parts;
   for (const MeasuredPlan& pair : pairs) {
     const std::size_t number = numbers.try_emplace(key_of(pair), numbers.size()).first->second;
-    (number % 4 == 3 ? halves.kept : halves.fitted).push_back(pair);
+    (number % 4 == 3 ? parts.kept : parts.fitted).push_back(pair);
   }
-  return halves;
+  return parts;
 }
 
 }  // namespace wm::bench

@@ -18,9 +18,10 @@ struct MeasuredPlan {
   double us = 0;
 };
 
-// What `bench gemm --json` wrote of one type's products.
+// What `bench gemm --json` wrote of one type's products: those with wgmma whose operands the copy engine brought.
 struct MeasuredPlans {
   std::string device;
+  int multiprocessors = 0;  // that it has
   DType operands = DType::bf16;
   std::vector<MeasuredPlan> pairs;
 };
@@ -39,14 +40,15 @@ struct FitOptions {
   std::uint64_t seed = 1;
   std::function<void(int)> step = [](int) {};  // before each; may throw, which ends the fit
 };
-// The constants that make the regret least, beginning with `model`; none moves by more than a factor of three.
+// The constants that make the regret least, beginning with `model`; none moves by more than a factor of three. Throws
+// where there is nothing to fit to.
 plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs, const plan::ChipRates& rates,
                        const FitOptions& options);
 
-// The pairs of every fourth shape, and the others: to fit with, and to judge the fit by.
-struct Halves {
+// The pairs of every fourth shape are kept, to judge a fit to the others by.
+struct Parts {
   std::vector<MeasuredPlan> fitted, kept;
 };
-Halves kept_apart(std::span<const MeasuredPlan> pairs);
+Parts kept_apart(std::span<const MeasuredPlan> pairs);
 
 }  // namespace wm::bench

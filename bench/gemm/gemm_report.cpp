@@ -112,6 +112,7 @@ std::string to_json(std::span<const GemmTable> tables) {
                       {"error", r.error}});
     const Summary s = summary_of(table);
     all.push_back({{"device", table.device},
+                   {"multiprocessors", table.multiprocessors},
                    {"peer", table.peer},
                    {"dtype", name_of(table.operands)},
                    {"d", name_of(table.d)},

@@ -18,23 +18,28 @@ namespace {
 
 // What earlier measurements hold of the type, all of one chip.
 bench::MeasuredPlans read(const CalibrateGemmCommand& command, DType operands) {
-  bench::MeasuredPlans all{"", operands, {}};
+  bench::MeasuredPlans all{"", 0, operands, {}};
   for (const auto& file : command.from)
     for (const bench::MeasuredPlans& table : bench::measured_from_json(read_text(file), file.string())) {
       if (table.operands != operands) continue;
-      if (!all.device.empty() && table.device != all.device)
+      if (!all.device.empty() && (table.device != all.device || table.multiprocessors != all.multiprocessors))
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{} was measured on {}, not on {}", file.string(), table.device, all.device));
-      all.device = table.device;
+      all.device = table.device, all.multiprocessors = table.multiprocessors;
       all.pairs.insert(all.pairs.end(), table.pairs.begin(), table.pairs.end());
     }
   if (all.pairs.empty())
-    throw Error(ErrorCode::not_found, fmt::format("the files hold no products of {}", name_of(operands)));
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("the files hold no products of {} with wgmma and operands by the copy engine", name_of(operands)));
   return all;
 }
 
 bench::MeasuredPlans measured(const CalibrateGemmCommand& command, DType operands) {
   const Device device = command.device.empty() ? Device::best() : Device::open(command.device);
+  if (plan::instruction_of(device.info().arch) != TensorInstruction::wgmma)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the ranking has constants to fit for Hopper alone; this is {}", device.info().name));
   bench::GemmOptions options;
   options.shapes = bench::random_shapes(command.random, command.seed, false, operands);
   options.rounds = command.rounds, options.plans = command.plans, options.random_plans = command.random_plans;
@@ -46,9 +51,9 @@ bench::MeasuredPlans measured(const CalibrateGemmCommand& command, DType operand
     progress.tell(text_of(shape) + "; shapes", begun++, options.shapes.size());
   };
   bench::measure_gemm(device, options, table);
-  bench::MeasuredPlans all{table.device, operands, {}};
+  bench::MeasuredPlans all{table.device, table.multiprocessors, operands, {}};
   for (const bench::GemmRow& row : table.rows)
-    all.pairs.push_back({{row.shape.m, row.shape.n, row.shape.k}, row.plan, row.ours_us});
+    if (row.error < 1) all.pairs.push_back({{row.shape.m, row.shape.n, row.shape.k}, row.plan, row.ours_us});
   return all;
 }
 
@@ -65,7 +70,9 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
   PlansFile file(command.out);
   const bench::MeasuredPlans all = command.from.empty() ? measured(command, operands) : read(command, operands);
   const int bits = static_cast<int>(size_of(operands)) * 8;
-  const plan::ChipRates rates = plan::rates_of(Device::open("virtual:sm_90a").info(), all.device);
+  DeviceInfo chip = Device::open("virtual:sm_90a").info();
+  chip.multiprocessors = all.multiprocessors;
+  const plan::ChipRates rates = plan::rates_of(chip, all.device);
   const plan::GemmModel before = plan::GemmModels::of(rates.gemm, bits);
 
   Progress progress;
@@ -77,16 +84,16 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
     };
     return bench::fitted(before, pairs, rates, options);
   };
-  const bench::Halves halves = bench::kept_apart(all.pairs);
-  const plan::GemmModel judged = fit("fitting three of four shapes", halves.fitted);
+  const bench::Parts parts = bench::kept_apart(all.pairs);
+  const plan::GemmModel judged = fit("fitting three of four shapes", parts.fitted);
   const plan::GemmModel after = fit("fitting all", all.pairs);
 
   say(fmt::format("{}, operands of {} bits: {} pairs of shape and plan\n", all.device, bits, all.pairs.size()));
   say(words_of("before", bench::quality_of(before, all.pairs, rates)));
   say(words_of("fitted to all", bench::quality_of(after, all.pairs, rates)));
-  if (!halves.kept.empty()) {
-    say(words_of("before, every fourth shape", bench::quality_of(before, halves.kept, rates)));
-    say(words_of("fitted to the others, on those", bench::quality_of(judged, halves.kept, rates)));
+  if (!parts.kept.empty()) {
+    say(words_of("before, every fourth shape", bench::quality_of(before, parts.kept, rates)));
+    say(words_of("fitted to the others, on those", bench::quality_of(judged, parts.kept, rates)));
   }
   file.table.set(plan::TunedModel{{all.device, bits}, after});
   file.write();

@@ -28,6 +28,10 @@ DeviceInfo chip_of(const std::string& name) {
     if (entry.key.chip == name) return Device::open("virtual:sm_90a").info();
     known.insert(entry.key.chip);
   }
+  for (const plan::TunedModel& entry : plan::known_plans().models()) {
+    if (entry.key.chip == name) return Device::open("virtual:sm_90a").info();
+    known.insert(entry.key.chip);
+  }
   throw Error(ErrorCode::not_found,
               fmt::format("nothing is known of a chip '{}'; there are '{}'", name, fmt::join(known, "', '")));
 }

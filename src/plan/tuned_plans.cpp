@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -143,6 +144,7 @@ TunedModel model_from(const std::vector<std::string_view>& fields) {
   if (entry.key.bits != 8 && entry.key.bits != 16 && entry.key.bits != 32)
     refuse(fmt::format("'{}' is no size of operands, as in 'gemm model 16 bits': 8, 16 or 32", fields[1]));
   const auto words = parts(fields[2], ' ');
+  if (words.empty()) refuse("the model's entry has no constants");
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const double value = i + 1 < words.size() ? number_from<double>(words[i + 1]).value_or(0) : 0;
     bool known = false;
@@ -150,7 +152,9 @@ TunedModel model_from(const std::vector<std::string_view>& fields) {
       if (name == words[i]) constant = value, known = true;
     });
     if (!known) refuse(fmt::format("the model has no constant '{}'", words[i]));
-    if (!(value > 0)) refuse(fmt::format("'{}' is followed by no number above 0", words[i]));
+    const double least = words[i].ends_with("_exponent") ? 1 : 0;
+    if (!(value > 0 && value >= least && std::isfinite(value)))
+      refuse(fmt::format("'{}' is followed by no number {} {}", words[i], least > 0 ? "from" : "above", least));
   }
   return entry;
 }
@@ -289,6 +293,7 @@ std::vector<Entry> TunedPlans::all() const {
 }
 std::vector<TunedPlan> TunedPlans::entries() const { return all<TunedPlan>(); }
 std::vector<TunedAttention> TunedPlans::attentions() const { return all<TunedAttention>(); }
+std::vector<TunedModel> TunedPlans::models() const { return all<TunedModel>(); }
 
 std::filesystem::path user_plans_file() {
   if (const std::string own = environment("WARPMILL_PLANS"); !own.empty()) return own;

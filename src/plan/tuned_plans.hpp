@@ -11,7 +11,8 @@
 // the type, the dims of heads and values, the mask's limits, `softcap` and `sequences` where they hold; batch, heads
 // and those of keys and values, queries and keys (of the longest sequence).
 //
-// The constants of the ranking's arithmetic for operands of so many bits (GemmModel; what is left out is an H200's):
+// The constants of the ranking's arithmetic for operands of so many bits (GemmModel; what is left out is an H200's of
+// 16 bits):
 //
 //   NVIDIA H200 | gemm model 8 bits | start 1.4 cluster_start 0.5 ...
 #pragma once
@@ -92,6 +93,7 @@ class TunedPlans {
   const TunedModel* find(const TunedModelKey& key) const;
   std::vector<TunedPlan> entries() const;  // of products
   std::vector<TunedAttention> attentions() const;
+  std::vector<TunedModel> models() const;
 
  private:
   struct Line {

@@ -44,30 +44,40 @@ TEST(GemmCalibration, FindsAChipThatDiffers) {
 
 TEST(GemmCalibration, KeepsEveryFourthShapeApart) {
   const auto pairs = measured_on({});
-  const Halves halves = kept_apart(pairs);
-  EXPECT_EQ(halves.kept.size(), pairs.size() / 4);
-  EXPECT_EQ(halves.fitted.size() + halves.kept.size(), pairs.size());
-  for (const MeasuredPlan& kept : halves.kept)
-    for (const MeasuredPlan& other : halves.fitted)
+  const Parts parts = kept_apart(pairs);
+  EXPECT_EQ(parts.kept.size(), pairs.size() / 4);
+  EXPECT_EQ(parts.fitted.size() + parts.kept.size(), pairs.size());
+  for (const MeasuredPlan& kept : parts.kept)
+    for (const MeasuredPlan& other : parts.fitted)
       EXPECT_FALSE(kept.shape.m == other.shape.m && kept.shape.n == other.shape.n && kept.shape.k == other.shape.k);
 }
 
 TEST(GemmCalibration, ReadsTheTablesOfTheBenchmark) {
-  GemmTable table{.device = "Chip", .peer = "peer", .operands = DType::e4m3, .rows = {}};
-  table.rows.push_back({.shape = {64, 128, 256, DType::e4m3, DType::bf16},
-                        .plan = plan::plan_from_text("64x32 s4 c1x1 g1"),
-                        .path = "copy engine",
-                        .ours_us = 5,
-                        .peer_us = 6,
-                        .ratio = 1.2});
+  GemmTable table{.device = "Chip", .peer = "peer", .operands = DType::e4m3, .rows = {}, .multiprocessors = 114};
+  const auto add = [&](const char* plan, const char* path, double us) {
+    table.rows.push_back({.shape = {64, 128, 256, DType::e4m3, DType::bf16},
+                          .plan = plan::plan_from_text(plan),
+                          .path = path,
+                          .ours_us = us,
+                          .peer_us = 6,
+                          .ratio = 1.2});
+  };
+  add("64x32 s4 c1x1 g1", "copy engine", 5);
+  add("64x32 s4 c1x1 g1 exchange", "copy engine", 7);
+  add("64x32 s4 c1x1 g1", "threads, 8-byte copies", 9);  // the model has no such producers
   const auto tables = measured_from_json(to_json(std::span(&table, 1)), "file");
   ASSERT_EQ(tables.size(), 1u);
   EXPECT_EQ(tables[0].device, "Chip");
   EXPECT_EQ(tables[0].operands, DType::e4m3);
-  ASSERT_EQ(tables[0].pairs.size(), 1u);
+  EXPECT_EQ(tables[0].multiprocessors, 114);
+  ASSERT_EQ(tables[0].pairs.size(), 2u);
   EXPECT_EQ(tables[0].pairs[0].us, 5);
+  EXPECT_TRUE(tables[0].pairs[1].plan.kind.d_columns);  // exchanged
   EXPECT_EQ(tables[0].pairs[0].plan.kind.a, DType::e4m3);
   EXPECT_EQ(plan::text_of(tables[0].pairs[0].plan), "64x32 s4 c1x1 g1");
+  table.rows[0].ours_us = 0;
+  EXPECT_THROW(measured_from_json(to_json(std::span(&table, 1)), "file"), Error);
   EXPECT_THROW(measured_from_json("{\"rows\": 3}", "file"), Error);
+  EXPECT_THROW(fitted({}, {}, {}, {}), Error);
   EXPECT_THROW(measured_from_json("no JSON", "file"), Error);
 }

@@ -262,12 +262,20 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
     DType type, d;
     const char* plan;
     bool promote = false;
-  } const cases[] = {{e4m3, bf16, "128x128 s4 c2x1 pingpong"}, {e4m3, bf16, "128x64 s3 split"},
-                     {e4m3, bf16, "128x128 s4", true},         {e4m3, f32, "64x128 s4 pingpong c1x2", true},
-                     {e5m2, bf16, "128x80 s3 split", true},    {i8, i32, "128x96 s3 c2x2"},
-                     {i8, i32, "64x48 s3 g1 split exchange"},  {f32, f32, "64x240 s3 pingpong"},
-                     {f32, f32, "128x64 s3 c1x2 split"},       {f16, f16, "256x112 s3 c2x1"},
-                     {i8, i32, "64x32 s3 c1x1x2 g1"},          {e4m3, bf16, "128x64 s3 c1x1x2", true}};
+  } const cases[] = {{e4m3, bf16, "128x128 s4 c2x1 pingpong"},
+                     {e4m3, bf16, "128x64 s3 split"},
+                     {e4m3, bf16, "128x128 s4", true},
+                     {e4m3, f32, "64x128 s4 pingpong c1x2", true},
+                     {e5m2, bf16, "128x80 s3 split", true},
+                     {i8, i32, "128x96 s3 c2x2"},
+                     {i8, i32, "64x48 s3 g1 split exchange"},
+                     {f32, f32, "64x240 s3 pingpong"},
+                     {f32, f32, "128x64 s3 c1x2 split"},
+                     {f16, f16, "256x112 s3 c2x1"},
+                     {i8, i32, "64x32 s3 c1x1x2 g1"},
+                     {e4m3, bf16, "128x64 s3 c1x1x2", true},
+                     {i8, i32, "128x96 s3 c1x1x4"},
+                     {f32, f32, "128x64 s3 c1x1x2"}};
   for (const auto& [type, d, plan, promote] : cases) {
     GemmCase c{.m = 300, .n = 208, .k = 656, .a = type, .b = type, .d = d, .promote = promote, .plan = plan};
     check(stream, c);

@@ -184,7 +184,7 @@ TEST(TunedPlans, HoldTheRankingsConstantsOfAChip) {
   ASSERT_NE(found, nullptr);
   GemmModel expected;
   expected.start = 2.5, expected.kept = 40;
-  EXPECT_EQ(found->model, expected);  // what is left out is an H200's
+  EXPECT_EQ(found->model, expected);  // what is left out is an H200's of 16 bits
   TunedPlans copy;
   copy.set(*found);
   EXPECT_EQ(read(copy.text()).find(found->key)->model, expected);
@@ -192,7 +192,9 @@ TEST(TunedPlans, HoldTheRankingsConstantsOfAChip) {
   EXPECT_THAT(problems_of("Chip | gemm model 12 bits | start 1"), ElementsAre(HasSubstr("8, 16 or 32")));
   EXPECT_THAT(problems_of("Chip | gemm model 8 bits"), ElementsAre(HasSubstr("3 parts")));
   EXPECT_THAT(problems_of("Chip | gemm model 8 bits | begin 1"), ElementsAre(HasSubstr("no constant 'begin'")));
-  for (const char* value : {"", "0", "-1", "x"})
+  EXPECT_THAT(problems_of("Chip | gemm model 8 bits | step_exponent 0.5"), ElementsAre(HasSubstr("no number from 1")));
+  EXPECT_THAT(problems_of("Chip | gemm model 8 bits |"), ElementsAre(HasSubstr("no constants")));
+  for (const char* value : {"", "0", "-1", "x", "inf", "nan"})
     EXPECT_THAT(problems_of(std::string("Chip | gemm model 8 bits | start ") + value),
                 ElementsAre(HasSubstr("no number above 0")));
 }

@@ -249,6 +249,7 @@ struct GemmPlan {
     if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 4 || cluster.n > 4 || cluster.k > 8)
       return "a cluster has 1 to 4 blocks, or up to 8 along k";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
+    if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages > 64) return "the ring has at most 64 stages";
     if (multiply_groups < 1 || multiply_groups > 3) return "there are 1 to 3 multiply groups";
@@ -256,7 +257,6 @@ struct GemmPlan {
       if (multiply_groups != 2) return "ping-pong takes two multiply groups";
       if (split) return "ping-pong groups have whole tiles: no split";
     }
-    if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (const char* const why = tensor_memory_problem()) return why;
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
@@ -286,7 +286,7 @@ struct GemmPlan {
     if (facts().reads_shared && !kind.by_tma() && (a_spans() || b_spans()))
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
     if (facts().reads_shared && kind.operand_bytes() == 4 && !kind.by_tma() && !kind.by_elements())
-      return "threads that produce for wgmma round f32 to tf32, element by element";
+      return "threads that bring f32 into a tile that tensor cores read round it to tf32, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
     if (facts().reads_shared && !facts().tensor_memory && tile.n / 2 + 32 > register_share())
@@ -323,7 +323,8 @@ struct GemmPlan {
   // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
   constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
-    if (tile.m < 1 || tile.m > 384 || tile.n < 1 || tile.n > 256) return plan;
+    if (tile.m < 1 || tile.m > 384 || tile.n < 16 || tile.n > 256 || tile.n % 16 || cluster.k < 1 || cluster.k > 8)
+      return plan;
     plan.stages = (shared_limit() - barrier_bytes - out_bytes() - cluster_sum_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
     return plan;

@@ -1,7 +1,7 @@
 // Tiles that the blocks of one cluster share along k, where they are large: every block gets the sums of some of the
-// tile's columns from all blocks, adds them in the order of k, and stores them. What each takes in is a tile's worth,
-// however many blocks there are; where the first adds all (cluster_sums.cuh), it is a tile's worth from every other.
-// Parts of the columns are equal, so the last blocks may have none.
+// tile's columns from all blocks, adds them in the order of k, and stores them. Where as many blocks have columns as
+// there are, each takes in a tile's worth; where the first adds all (cluster_sums.cuh), it is a tile's worth from every
+// other. Parts of the columns are equal multiples of 16, so the last blocks may have none.
 //
 // The sums lie where the stages were, so all blocks finish their products before any sends, and the loads of the next
 // tile wait until the sums have been taken.
