@@ -83,7 +83,8 @@ TEST_F(Program, WhatCannotRunExitsWithTwoAndSaysWhy) {
 
 TEST_F(Program, AnUnknownCommandIsRefusedWithThoseThereAre) {
   const std::string there_are =
-      "there are run, check, demo, doctor, devices, cache, gemm, attention, plan, bench, tune";
+      "there are run, check, demo, doctor, devices, cache, gemm, attention, plan, bench, calibrate, "
+      "tune";
   for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {"bogus", "there is no command 'bogus'; " + there_are},
            {"chek x.json", "there is no command 'chek'; " + there_are + " (is check meant?)"},
