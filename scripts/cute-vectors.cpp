@@ -159,11 +159,12 @@ void print_sums() {
               walk("D", columns, [&](long j) { return at(0, j); }).c_str());
 }
 
+// Of 64 rows in each of two blocks the fragment has both copies, one behind the other: 128.
 template <int blocks, int rows, class Type>
 void print_factors(const char* type) {
   constexpr int k = 256 / sizeof_bits_v<Type>;
   constexpr auto mode = blocks == 1 ? UMMA::TmemAllocMode::NonInterleaved : UMMA::TmemAllocMode::Duplicated;
-  // Of 64 rows in each of two blocks the fragment has both copies: 128.
+  constexpr int lanes = blocks == 2 ? 128 : rows;
   const auto tensor = UMMA::tmem_frg<Type, Type, blocks, mode>::make(Shape<Shape<Int<rows>, Int<k>>, _1, _1>{});
   constexpr long word = 32 / sizeof_bits_v<Type>;  // elements of a column
   const auto at = [&](long i, long j) {            // an address counts elements
@@ -172,9 +173,22 @@ void print_factors(const char* type) {
     verify(address % lane % word == j % word, "A");
     return Cell{address / lane, address % lane / word};
   };
+  for (long i = 0; i < lanes; ++i)
+    for (long j = 0; j < k; ++j) {
+      const Cell row = at(i, 0), column = at(0, j), both = at(i, j);
+      verify(both == Cell{row.lane + column.lane, row.column + column.column}, "A");
+    }
   std::printf("a %d %d %s | %s | %s\n", blocks, rows * blocks, type,
-              walk("A", rows, [&](long i) { return at(i, 0); }).c_str(),
+              walk("A", lanes, [&](long i) { return at(i, 0); }).c_str(),
               walk("A", k / word, [&](long j) { return at(0, j * word); }).c_str());
+}
+
+template <class Type>
+void print_all_factors(const char* type) {
+  print_factors<1, 64, Type>(type);
+  print_factors<1, 128, Type>(type);
+  print_factors<2, 64, Type>(type);
+  print_factors<2, 128, Type>(type);
 }
 
 // ---- operands in shared memory ----
@@ -191,9 +205,9 @@ std::string bits_of(const char* what, long count, const std::function<long(long)
   return text;
 }
 
-template <UMMA::Major major, class Type, class Atom>
+template <UMMA::Major major, class Type, int rows, class Atom>
 void print_operand(const char* type, const char* swizzle, Atom atom) {
-  constexpr int rows = 128, k = 256 / sizeof_bits_v<Type>;
+  constexpr int k = 256 / sizeof_bits_v<Type>;
   // As deep along k as a swizzle needs; one product reads the first 32 bytes.
   constexpr int depth =
       major == UMMA::Major::K ? cute::max(k, int(size<1>(Atom{}))) : cute::max(k, int(size<1>(Atom{})));
@@ -208,25 +222,25 @@ void print_operand(const char* type, const char* swizzle, Atom atom) {
   };
   for (long i = 0; i < rows; ++i)
     for (long j = 0; j < k; ++j) verify(at(i, j) == (at(i, 0) ^ at(0, j)), "an operand");
-  std::printf("operand %s %s %s 0x%016llx | %s | %s\n", type, major == UMMA::Major::K ? "k" : "mn", swizzle,
+  std::printf("operand %s %s %s %d 0x%016llx | %s | %s\n", type, major == UMMA::Major::K ? "k" : "mn", swizzle, rows,
               static_cast<unsigned long long>(descriptor.desc_ & ~0x3fffull),  // without the start
               bits_of("rows", rows, [&](long i) { return at(i, 0); }).c_str(),
               bits_of("k", k, [&](long j) { return at(0, j); }).c_str());
 }
 
-template <class Type>
+template <class Type, int rows>
 void print_operands(const char* type) {
-  print_operand<UMMA::Major::K, Type>(type, "none", UMMA::Layout_K_INTER_Atom<Type>{});
-  print_operand<UMMA::Major::K, Type>(type, "32", UMMA::Layout_K_SW32_Atom<Type>{});
-  print_operand<UMMA::Major::K, Type>(type, "64", UMMA::Layout_K_SW64_Atom<Type>{});
-  print_operand<UMMA::Major::K, Type>(type, "128", UMMA::Layout_K_SW128_Atom<Type>{});
+  print_operand<UMMA::Major::K, Type, rows>(type, "none", UMMA::Layout_K_INTER_Atom<Type>{});
+  print_operand<UMMA::Major::K, Type, rows>(type, "32", UMMA::Layout_K_SW32_Atom<Type>{});
+  print_operand<UMMA::Major::K, Type, rows>(type, "64", UMMA::Layout_K_SW64_Atom<Type>{});
+  print_operand<UMMA::Major::K, Type, rows>(type, "128", UMMA::Layout_K_SW128_Atom<Type>{});
   if constexpr (sizeof(Type) == 4) {
-    print_operand<UMMA::Major::MN, Type>(type, "128_32", UMMA::Layout_MN_SW128_32B_Atom<Type>{});
+    print_operand<UMMA::Major::MN, Type, rows>(type, "128_32", UMMA::Layout_MN_SW128_32B_Atom<Type>{});
   } else {
-    print_operand<UMMA::Major::MN, Type>(type, "none", UMMA::Layout_MN_INTER_Atom<Type>{});
-    print_operand<UMMA::Major::MN, Type>(type, "32", UMMA::Layout_MN_SW32_Atom<Type>{});
-    print_operand<UMMA::Major::MN, Type>(type, "64", UMMA::Layout_MN_SW64_Atom<Type>{});
-    print_operand<UMMA::Major::MN, Type>(type, "128", UMMA::Layout_MN_SW128_Atom<Type>{});
+    print_operand<UMMA::Major::MN, Type, rows>(type, "none", UMMA::Layout_MN_INTER_Atom<Type>{});
+    print_operand<UMMA::Major::MN, Type, rows>(type, "32", UMMA::Layout_MN_SW32_Atom<Type>{});
+    print_operand<UMMA::Major::MN, Type, rows>(type, "64", UMMA::Layout_MN_SW64_Atom<Type>{});
+    print_operand<UMMA::Major::MN, Type, rows>(type, "128", UMMA::Layout_MN_SW128_Atom<Type>{});
   }
 }
 
@@ -253,6 +267,7 @@ void print_sizes(const char* kind, const char* a, const char* b, const char* sum
   print_products<A, B, C, 128, 48>(kind, a, b, sum);
   print_products<A, B, C, 128, 256>(kind, a, b, sum);
   print_products<A, B, C, 256, 64>(kind, a, b, sum);
+  print_products<A, B, C, 256, 256>(kind, a, b, sum);
 }
 
 int main() {
@@ -281,15 +296,17 @@ int main() {
   print_sums<2, 64, 48>();
   print_sums<2, 64, 256>();
   print_sums<2, 128, 64>();
-  print_factors<1, 64, half_t>("f16");
-  print_factors<1, 128, half_t>("f16");
-  print_factors<1, 128, tfloat32_t>("tf32");
-  print_factors<1, 128, int8_t>("s8");
-  print_factors<2, 128, half_t>("f16");
+  print_sums<2, 128, 256>();
+  print_all_factors<half_t>("f16");
+  print_all_factors<tfloat32_t>("tf32");
+  print_all_factors<int8_t>("s8");
 
-  print_operands<half_t>("f16");
-  print_operands<tfloat32_t>("tf32");
-  print_operands<int8_t>("s8");
+  print_operands<half_t, 128>("f16");
+  print_operands<half_t, 256>("f16");
+  print_operands<tfloat32_t, 128>("tf32");
+  print_operands<tfloat32_t, 256>("tf32");
+  print_operands<int8_t, 128>("s8");
+  print_operands<int8_t, 256>("s8");
 
   print_sizes<half_t, half_t, float>("f16", "f16", "f16", "f32");
   print_sizes<half_t, half_t, half_t>("f16", "f16", "f16", "f16");

@@ -28,6 +28,13 @@ class TensorProduct final : public AsyncOperation {
       Block& block = *cluster.blocks[first + i];
       blocks.push_back({block.shared, block.tensor.memory});
     }
+    for (const numeric::TensorStep& step : steps)
+      if (const auto row = numeric::row_of_two_kinds(shape, step, blocks))
+        throw Fault(
+            fmt::format("tcgen05.mma: row {0} of A differs between lanes {0} and {1} of tensor memory; of 64 rows "
+                        "in each of two blocks both have to hold it",
+                        *row, *row + 64),
+            fault::other);
     if (const auto outside = numeric::tensor_product(shape, steps, blocks))
       throw Fault(fmt::format("tcgen05.mma: operand {} reaches shared address {:#x}; the block's shared memory ends at "
                               "{:#x}",
@@ -83,9 +90,7 @@ void check_first_lane(const Warp& warp, const TensorShape& shape, u32 first, cha
              lane, fault::misaligned);
 }
 
-u32 columns_of_d(const TensorShape& shape) {
-  return static_cast<u32>(shape.rows() == 64 && shape.blocks == 2 ? shape.n / 2 : shape.n);
-}
+u32 columns_of_d(const TensorShape& shape) { return static_cast<u32>(shape.halves() ? shape.n / 2 : shape.n); }
 
 // What a step reads and writes, for the judge.
 void tell(const Warp& warp, u32 lane, const TensorShape& shape, const TensorStep& step) {
@@ -120,6 +125,8 @@ void tell(const Warp& warp, u32 lane, const TensorShape& shape, const TensorStep
       TensorShape like = shape;
       like.d = *step.a_cells;
       cells(issue.reads, *block, like, 1);
+      like.d.lane += 64;
+      if (shape.halves()) cells(issue.reads, *block, like, 1);
     } else {
       shared(*block, step.a, step.a_mn_major, shape.rows(), shape.a);
     }

@@ -2,152 +2,10 @@
 // one block and two.
 #include <random>
 
-#include "vgpu/tcgen05/cute.hpp"
-#include "vgpu/tcgen05/kernels.hpp"
-#include "vgpu/tcgen05/sheet.hpp"
+#include "vgpu/tcgen05/product.hpp"
 
 namespace wm::vgpu::testing {
 namespace {
-
-using sheet::Layout;
-using sheet::Type;
-using std::uint32_t;
-using std::uint64_t;
-using std::uint8_t;
-
-constexpr uint32_t image_bytes = 96 * 1024, b_begin = 32 * 1024, a_cells = 256;
-
-struct Product {
-  const char* kind = "f16";
-  Type a = Type::bf16, b = Type::bf16;
-  int sum = 1;  // as in the descriptor: f16, f32, s32
-  int blocks = 1, m = 128, n = 64;
-  bool a_mn = false, b_mn = false;
-  int a_swizzle = 2, b_swizzle = 2;
-  bool a_in_tensor_memory = false;
-  int d_lane = 0, d_column = 0;
-  std::string options = "";  // after the predicate
-  std::string mask = "";     // before it
-  bool twice = false;        // and once more on top of the first sum
-  int negate = 0;            // bits 13 and 14
-  bool as_cute = false;      // A and B lie as CuTe lays them, under its descriptors
-
-  uint32_t k() const { return 32 / static_cast<uint32_t>(sheet::bytes_of(a)); }
-  static uint32_t code(Type type) {
-    switch (type) {
-      case Type::bf16:
-      case Type::e5m2:
-      case Type::s8: return 1;
-      case Type::tf32: return 2;
-      default: return 0;
-    }
-  }
-  uint32_t descriptor() const {
-    return static_cast<uint32_t>(sum) << 4 | code(a) << 7 | code(b) << 10 | static_cast<uint32_t>(negate) << 13 |
-           uint32_t{a_mn} << 15 | uint32_t{b_mn} << 16 | static_cast<uint32_t>(n / 8) << 17 |
-           static_cast<uint32_t>(m / 16) << 24;
-  }
-  static Layout layout(Type type, bool mn_major, int swizzle) {
-    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(type)), k = 32 / es;
-    const uint32_t w = swizzle == 6 ? 32 : swizzle == 4 ? 64 : 128;
-    Layout l{mn_major, swizzle};
-    if (!mn_major) {
-      l.sbo = swizzle == 0 ? 256 : 8 * w;
-      l.lbo = swizzle == 0 ? 128 : 0;
-    } else if (swizzle == 0) {
-      l.lbo = 128;
-      l.sbo = 128 * (k / 8);
-    } else if (swizzle == 1) {
-      l.sbo = 512;
-      l.lbo = 512 * (k / 4);
-    } else {
-      l.sbo = 8 * w;
-      l.lbo = 8 * w * (k / 8);
-    }
-    return l;
-  }
-  // CuTe's, by the size of the type.
-  static const cute::Operand& cute_operand(Type type, bool mn_major, int swizzle) {
-    constexpr const char* swizzles[] = {"none", "128_32", "128", "", "64", "", "32"};
-    const int bytes = sheet::bytes_of(type);
-    return cute::vectors().operand(fmt::format("{} {} {}",
-                                               bytes == 4   ? "tf32"
-                                               : bytes == 2 ? "f16"
-                                                            : "s8",
-                                               mn_major ? "mn" : "k", swizzles[swizzle]));
-  }
-  // How a matrix lies: by the sheet, or by CuTe.
-  struct Place {
-    Layout layout;
-    const cute::Operand* cute = nullptr;
-    uint32_t es = 2;
-
-    uint64_t descriptor() const { return cute != nullptr ? cute->descriptor : layout.descriptor(); }
-    // With the offsets of CuTe's descriptor the sheet's formulas must lead to CuTe's bytes.
-    uint32_t byte(uint32_t mn, uint32_t k) const {
-      const uint32_t at = layout.byte(mn, k, es);
-      if (cute != nullptr) {
-        EXPECT_EQ(at, cute->byte(mn, k));
-      }
-      return at;
-    }
-  };
-  Place place(Type type, bool mn_major, int swizzle) const {
-    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(type));
-    if (!as_cute) return {layout(type, mn_major, swizzle), nullptr, es};
-    const cute::Operand& operand = cute_operand(type, mn_major, swizzle);
-    const auto offset = [&](int bit) { return static_cast<uint32_t>(operand.descriptor >> bit & 0x3fff) << 4; };
-    EXPECT_EQ(operand.descriptor >> 61, static_cast<uint64_t>(swizzle));
-    return {{mn_major, swizzle, offset(16), offset(32)}, &operand, es};
-  }
-  Place place_a() const { return place(a, a_mn, a_swizzle); }
-  Place place_b() const { return place(b, b_mn, b_swizzle); }
-
-  std::string name() const {
-    return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{}", kind, static_cast<int>(a),
-                       static_cast<int>(b), sum, blocks, m, n, a_mn ? "mn" : "k", a_swizzle, b_mn ? "mn" : "k",
-                       b_swizzle, a_in_tensor_memory ? "from tensor memory" : "", options, mask);
-  }
-};
-
-// Numbers of one type, small enough that nothing overflows.
-void fill(std::vector<uint8_t>& image, uint32_t from, uint32_t bytes, Type type, std::mt19937& dice) {
-  for (uint32_t at = from; at < from + bytes; at += static_cast<uint32_t>(sheet::bytes_of(type))) {
-    const uint32_t r = dice();
-    switch (type) {
-      case Type::f16: {
-        const auto bits = static_cast<std::uint16_t>((r & 0x83ff) | (10 + r / 0x10000 % 8) << 10);
-        std::memcpy(&image[at], &bits, 2);
-        break;
-      }
-      case Type::bf16: {
-        const auto bits = static_cast<std::uint16_t>((r & 0x807f) | (122 + r / 0x10000 % 8) << 7);
-        std::memcpy(&image[at], &bits, 2);
-        break;
-      }
-      case Type::tf32: {
-        const uint32_t bits = (r & 0x807fffff) | (122 + dice() % 8) << 23;
-        std::memcpy(&image[at], &bits, 4);
-        break;
-      }
-      case Type::e4m3: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
-      case Type::e5m2: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
-      default: image[at] = static_cast<uint8_t>(r);
-    }
-  }
-}
-
-double number(uint32_t bits, int sum) {
-  if (sum == 0) {
-    uint8_t half[2];
-    std::memcpy(half, &bits, 2);
-    return sheet::value(Type::f16, half);
-  }
-  if (sum == 2) return static_cast<std::int32_t>(bits);
-  float f;
-  std::memcpy(&f, &bits, 4);
-  return static_cast<double>(f);
-}
 
 std::string kernel_of(const Product& p) {
   std::string body;
@@ -190,6 +48,7 @@ void check(const Product& p, Mode mode = Mode::friendly, std::uint64_t seed = 0,
   for (uint32_t block = 0; block < static_cast<uint32_t>(p.blocks); ++block) {
     fill(image, block * image_bytes, b_begin, p.a, dice);
     fill(image, block * image_bytes + b_begin, image_bytes - b_begin, p.b, dice);
+    if (p.a_twice()) std::memcpy(&image[block * image_bytes + 64 * 32], &image[block * image_bytes], 64 * 32);
   }
   Gpu gpu("sm_100a", 2);
   gpu.options.mode = mode;
@@ -212,23 +71,27 @@ void check(const Product& p, Mode mode = Mode::friendly, std::uint64_t seed = 0,
   const std::string name_of_d = fmt::format("d {} {} {}", p.blocks, p.m, p.n);
   const std::vector<cute::Walk>* const d_by_cute =
       cute::vectors().has_walks(name_of_d) ? &cute::vectors().walks(name_of_d) : nullptr;
-  const uint32_t rows = static_cast<uint32_t>(p.m / p.blocks), n = static_cast<uint32_t>(p.n);
+  ASSERT_TRUE(d_by_cute != nullptr || !p.as_cute);
+  const uint32_t rows = static_cast<uint32_t>(p.m / p.blocks), n = static_cast<uint32_t>(p.n), depth = p.k();
+  std::vector<double> a(std::size_t{blocks} * rows * depth), b(std::size_t{n} * depth);
+  for (uint32_t k = 0; k < depth; ++k) {
+    for (uint32_t i = 0; i < blocks * rows; ++i) {
+      const uint32_t at = p.a_in_tensor_memory ? p.byte_in_cells(i % rows, k) : place_a.byte(i % rows, k);
+      a[i * depth + k] = sheet::value(p.a, &image[i / rows * image_bytes + at]);
+    }
+    for (uint32_t j = 0; j < n; ++j) {
+      const uint32_t owner = j / (n / blocks), column = j % (n / blocks);
+      b[j * depth + k] = sheet::value(p.b, &image[owner * image_bytes + b_begin + place_b.byte(column, k)]);
+    }
+  }
   const double sign = p.negate == 1 || p.negate == 2 ? -1 : 1;
   std::vector<bool> is_d(cells);
   for (uint32_t block = 0; block < blocks; ++block)
     for (uint32_t i = 0; i < rows; ++i)
       for (uint32_t j = 0; j < n; ++j) {
         double sum = 0, size = 0;
-        const uint32_t owner = j / (n / blocks), column = j % (n / blocks);
-        for (uint32_t k = 0; k < p.k(); ++k) {
-          uint32_t a_at = block * image_bytes + place_a.byte(i, k);
-          if (p.a_in_tensor_memory) {
-            const uint32_t lane = sheet::cell_of_d(p.blocks, p.m, p.n, i, 0).lane +
-                                  (p.blocks == 1 && p.m == 64 ? static_cast<uint32_t>(p.d_lane) : 0);
-            a_at = block * image_bytes + lane * 32 + k * place_a.es;
-          }
-          const uint32_t b_at = owner * image_bytes + b_begin + place_b.byte(column, k);
-          const double term = sheet::value(p.a, &image[a_at]) * sheet::value(p.b, &image[b_at]);
+        for (uint32_t k = 0; k < depth; ++k) {
+          const double term = a[(block * rows + i) * depth + k] * b[j * depth + k];
           sum += term;
           size += std::abs(term);
         }
@@ -312,20 +175,24 @@ TEST(TensorMultiply, AgreesWithCuTe) {
     p.b_mn = b_order == "mn";
     p.blocks = p.m == 256 ? 2 : 1;
     EXPECT_EQ(p.descriptor(), bits) << name;
-    if (p.n > 64) continue;  // the same instruction, larger
     p.as_cute = true;
     const auto swizzle = [&](bool mn, Type type) { return mn && type == Type::tf32 ? 1 : swizzles_of_all[turn++ % 4]; };
     p.a_swizzle = swizzle(p.a_mn, p.a);
     p.b_swizzle = swizzle(p.b_mn, p.b);
     ASSERT_NO_FATAL_FAILURE(check(p));
+    if (p.m == 128 && p.n == 256) {  // the same bits for a pair
+      p.blocks = 2;
+      ASSERT_NO_FATAL_FAILURE(check(p));
+    }
   }
   for (const int swizzle : swizzles_of_all) {  // and each swizzle in both orders
     for (const bool mn : {false, true}) {
-      check({.a_mn = mn, .b_mn = mn, .a_swizzle = swizzle, .b_swizzle = swizzle, .as_cute = true});
+      check({.n = 256, .a_mn = mn, .b_mn = mn, .a_swizzle = swizzle, .b_swizzle = swizzle, .as_cute = true});
       check({.kind = "i8",
              .a = Type::s8,
              .b = Type::s8,
              .sum = 2,
+             .n = 256,
              .a_mn = mn,
              .b_mn = mn,
              .a_swizzle = swizzle,
@@ -335,25 +202,42 @@ TEST(TensorMultiply, AgreesWithCuTe) {
     check({.kind = "tf32",
            .a = Type::tf32,
            .b = Type::tf32,
+           .n = 256,
            .a_swizzle = swizzle,
            .b_swizzle = swizzle,
            .as_cute = true});
   }
 }
 
-// Of A in tensor memory the sheet says what CuTe does.
 TEST(TensorMultiply, TakesAWhereCuTePutsIt) {
-  for (const auto& [blocks, m, type, bytes] : {std::tuple{1, 64, "f16", 2u},
-                                               {1, 128, "f16", 2u},
-                                               {1, 128, "tf32", 4u},
-                                               {1, 128, "s8", 1u},
-                                               {2, 256, "f16", 2u}}) {
-    const auto& walks = cute::vectors().walks(fmt::format("a {} {} {}", blocks, m, type));
-    for (uint32_t i = 0; i < static_cast<uint32_t>(m / blocks); ++i)
-      EXPECT_EQ(walks.at(0).at(i), (sheet::Cell{sheet::cell_of_d(blocks, m, 64, i, 0).lane, 0}));
-    for (uint32_t k = 0; k < 32 / bytes; k += 4 / bytes)
-      EXPECT_EQ(walks.at(1).at(k * bytes / 4), (sheet::Cell{0, k * bytes / 4}));
+  for (const auto& [blocks, m, n] :
+       {std::tuple{1, 64, 32}, {1, 128, 48}, {1, 128, 256}, {2, 128, 256}, {2, 256, 256}}) {
+    const Product any{.blocks = blocks, .m = m, .n = n, .a_in_tensor_memory = true, .as_cute = true};
+    for (const auto& [kind, type] : {std::pair{"f16", Type::f16},
+                                     {"f16", Type::bf16},
+                                     {"tf32", Type::tf32},
+                                     {"f8f6f4", Type::e4m3},
+                                     {"f8f6f4", Type::e5m2},
+                                     {"i8", Type::s8}}) {
+      Product p = any;
+      p.kind = kind;
+      p.a = p.b = type;
+      p.sum = type == Type::s8 ? 2 : 1;
+      ASSERT_NO_FATAL_FAILURE(check(p));
+    }
   }
+}
+
+// The upper lanes multiply their own copy of A: what happens where it is another one nobody says.
+TEST(TensorMultiply, RefusesTwoDifferentCopiesOfA) {
+  Product p{.blocks = 2, .m = 128, .n = 64, .a_in_tensor_memory = true};
+  Gpu gpu("sm_100a", 2);
+  gpu.load(kernel_of(p));
+  std::vector<uint8_t> image(2 * image_bytes);
+  image[image_bytes + 64 * 32 + 5] = 1;  // of the second block
+  const std::string text = gpu.failure("test", {{2}, {128}, {2}, image_bytes},
+                                       parameters(gpu.upload(std::vector<uint32_t>(2 * 128 * 512)), gpu.upload(image)));
+  EXPECT_TRUE(contains(text, "row 0 of A differs between lanes 0 and 64")) << text;
 }
 
 TEST(TensorMultiply, WritesDWhereTheSheetSays) {

@@ -13,8 +13,7 @@ namespace wm::vgpu::numeric {
 TensorAddress TensorShape::place(int sixteen, int eight) const {
   const auto lane = static_cast<std::uint32_t>(16 * sixteen), column = static_cast<std::uint32_t>(8 * eight);
   if (rows() == 128) return {d.lane + lane, d.column + column};
-  if (blocks == 1) return {d.lane + 2 * lane, d.column + column};  // 64 rows: the first 16 lanes of each quarter
-  // 64 rows of each of two blocks: the second half of the columns lies in the upper lanes.
+  if (!halves()) return {d.lane + 2 * lane, d.column + column};  // 64 rows: the first 16 lanes of each quarter
   const auto half = static_cast<std::uint32_t>(n) / 2;
   return column < half ? TensorAddress{d.lane + lane, d.column + column}
                        : TensorAddress{d.lane + lane + 64, d.column + column - half};
@@ -55,7 +54,7 @@ void gather_a(const TensorShape& shape, const TensorStep& step, const TensorBloc
     float* to = panels + (eight / 2 * k + at) * spread_row + eight % 2 * 32;
     const auto number = static_cast<std::uint32_t>(eight);
     if (step.a_cells) {
-      // Its lanes are those of D; of 64 rows in each of two blocks the second copy is not read.
+      // Its lanes are those of D; where the upper ones hold a copy, it is the same (row_of_two_kinds).
       TensorShape like = shape;
       like.d = *step.a_cells;
       const TensorAddress place = like.place(eight / 2, 0);
@@ -145,6 +144,18 @@ class Accumulators {
 };
 
 }  // namespace
+
+std::optional<std::uint32_t> row_of_two_kinds(const TensorShape& shape, const TensorStep& step,
+                                              std::span<const TensorBlock> blocks) {
+  if (!step.a_cells || !shape.halves()) return std::nullopt;
+  for (const TensorBlock& block : blocks)
+    for (std::uint32_t row = 0; row < 64; ++row)
+      for (std::uint32_t word = 0; word < slice_bytes / 4; ++word)
+        if (const std::uint32_t column = step.a_cells->column + word;
+            block.memory->at(row, column) != block.memory->at(row + 64, column))
+          return row;
+  return std::nullopt;
+}
 
 std::optional<OutOfWindow> tensor_product(const TensorShape& shape, std::span<const TensorStep> steps,
                                           std::span<const TensorBlock> blocks) {

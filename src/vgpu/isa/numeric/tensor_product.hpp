@@ -27,6 +27,8 @@ struct TensorShape {
 
   int k() const { return slice_elements(a); }
   int rows() const { return m / blocks; }  // of one block
+  // 64 rows of each of two blocks: the second half of D's columns lies in the upper lanes.
+  bool halves() const { return blocks == 2 && m == 128; }
   // The first lane of D for rows 16 * `sixteen` of a block and columns from 8 * `eight` on, and its first column.
   TensorAddress place(int sixteen, int eight) const;
   bool operator==(const TensorShape&) const = default;
@@ -47,6 +49,10 @@ struct TensorBlock {
   std::span<const std::byte> shared;  // from address 0
   TensorMemory* memory = nullptr;
 };
+
+// Of a shape in halves, a row of A in tensor memory whose two copies differ: what the chip makes of that nobody says.
+std::optional<std::uint32_t> row_of_two_kinds(const TensorShape& shape, const TensorStep& step,
+                                              std::span<const TensorBlock> blocks);
 
 // Runs steps that follow one another on the same D: the same result as one by one, and faster. Where a step would read
 // outside of shared memory, that step writes nothing.

@@ -1,0 +1,171 @@
+// A product of tcgen05.mma for the tests: its descriptors, and where its operands lie by the sheet and by CuTe.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "vgpu/tcgen05/cute.hpp"
+#include "vgpu/tcgen05/kernels.hpp"
+#include "vgpu/tcgen05/sheet.hpp"
+
+namespace wm::vgpu::testing {
+
+using sheet::Layout;
+using sheet::Type;
+using std::uint32_t;
+using std::uint64_t;
+using std::uint8_t;
+
+inline constexpr uint32_t image_bytes = 96 * 1024, b_begin = 32 * 1024, a_cells = 256;
+
+struct Product {
+  const char* kind = "f16";
+  Type a = Type::bf16, b = Type::bf16;
+  int sum = 1;  // as in the descriptor: f16, f32, s32
+  int blocks = 1, m = 128, n = 64;
+  bool a_mn = false, b_mn = false;
+  int a_swizzle = 2, b_swizzle = 2;
+  bool a_in_tensor_memory = false;
+  int d_lane = 0, d_column = 0;
+  std::string options = "";  // after the predicate
+  std::string mask = "";     // before it
+  bool twice = false;        // and once more on top of the first sum
+  int negate = 0;            // bits 13 and 14
+  bool as_cute = false;      // A and B lie as CuTe lays them, under its descriptors
+
+  uint32_t k() const { return 32 / static_cast<uint32_t>(sheet::bytes_of(a)); }
+  static uint32_t code(Type type) {
+    switch (type) {
+      case Type::bf16:
+      case Type::e5m2:
+      case Type::s8: return 1;
+      case Type::tf32: return 2;
+      default: return 0;
+    }
+  }
+  uint32_t descriptor() const {
+    return static_cast<uint32_t>(sum) << 4 | code(a) << 7 | code(b) << 10 | static_cast<uint32_t>(negate) << 13 |
+           uint32_t{a_mn} << 15 | uint32_t{b_mn} << 16 | static_cast<uint32_t>(n / 8) << 17 |
+           static_cast<uint32_t>(m / 16) << 24;
+  }
+  static Layout layout(Type type, bool mn_major, int swizzle) {
+    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(type)), k = 32 / es;
+    const uint32_t w = swizzle == 6 ? 32 : swizzle == 4 ? 64 : 128;
+    Layout l{mn_major, swizzle};
+    if (!mn_major) {
+      l.sbo = swizzle == 0 ? 256 : 8 * w;
+      l.lbo = swizzle == 0 ? 128 : 0;
+    } else if (swizzle == 0) {
+      l.lbo = 128;
+      l.sbo = 128 * (k / 8);
+    } else if (swizzle == 1) {
+      l.sbo = 512;
+      l.lbo = 512 * (k / 4);
+    } else {
+      l.sbo = 8 * w;
+      l.lbo = 8 * w * (k / 8);
+    }
+    return l;
+  }
+  // CuTe's layouts are the same for all types of a size.
+  static const char* cute_type(Type type) {
+    const int bytes = sheet::bytes_of(type);
+    return bytes == 4 ? "tf32" : bytes == 2 ? "f16" : "s8";
+  }
+  static const cute::Operand& cute_operand(Type type, bool mn_major, int swizzle, int rows) {
+    constexpr const char* swizzles[] = {"none", "128_32", "128", "", "64", "", "32"};
+    return cute::vectors().operand(
+        fmt::format("{} {} {} {}", cute_type(type), mn_major ? "mn" : "k", swizzles[swizzle], rows <= 128 ? 128 : 256));
+  }
+  // How a matrix lies: by the sheet, or by CuTe.
+  struct Place {
+    Layout layout;
+    const cute::Operand* cute = nullptr;
+    uint32_t es = 2;
+
+    uint64_t descriptor() const { return cute != nullptr ? cute->descriptor : layout.descriptor(); }
+    // With the offsets of CuTe's descriptor the sheet's formulas must lead to CuTe's bytes.
+    uint32_t byte(uint32_t mn, uint32_t k) const {
+      const uint32_t at = layout.byte(mn, k, es);
+      if (cute != nullptr) {
+        EXPECT_EQ(at, cute->byte(mn, k));
+      }
+      return at;
+    }
+  };
+  Place place(Type type, bool mn_major, int swizzle, int rows) const {
+    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(type));
+    if (!as_cute) return {layout(type, mn_major, swizzle), nullptr, es};
+    const cute::Operand& operand = cute_operand(type, mn_major, swizzle, rows);
+    const auto offset = [&](int bit) { return static_cast<uint32_t>(operand.descriptor >> bit & 0x3fff) << 4; };
+    EXPECT_EQ(operand.descriptor >> 61, static_cast<uint64_t>(swizzle));
+    return {{mn_major, swizzle, offset(16), offset(32)}, &operand, es};
+  }
+  Place place_a() const { return place(a, a_mn, a_swizzle, m / blocks); }
+  Place place_b() const { return place(b, b_mn, b_swizzle, n / blocks); }
+
+  // Two blocks of 64 rows each: A in tensor memory lies in the upper lanes once more.
+  bool a_twice() const { return a_in_tensor_memory && blocks == 2 && m == 128; }
+  // Byte of A's element (i, k) in tensor memory, 32 in each lane: by the sheet, and where CuTe is followed also by it.
+  uint32_t byte_in_cells(uint32_t i, uint32_t at_k) const {
+    const uint32_t es = static_cast<uint32_t>(sheet::bytes_of(a));
+    const uint32_t byte = sheet::cell_of_d(blocks, m, n, i, 0).lane * 32 + at_k * es;
+    if (as_cute) {
+      const auto& walks = cute::vectors().walks(fmt::format("a {} {} {}", blocks, m, cute_type(a)));
+      const sheet::Cell row = walks.at(0).at(i), along = walks.at(1).at(at_k * es / 4);
+      EXPECT_EQ(byte, (row.lane + along.lane) * 32 + (row.column + along.column) * 4 + at_k * es % 4);
+      if (a_twice()) {
+        EXPECT_EQ(walks.at(0).at(i + 64), (sheet::Cell{row.lane + 64, row.column}));
+      }
+    }
+    return byte + (blocks == 1 && m == 64 ? static_cast<uint32_t>(d_lane) * 32 : 0);
+  }
+
+  std::string name() const {
+    return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{}", kind, static_cast<int>(a),
+                       static_cast<int>(b), sum, blocks, m, n, a_mn ? "mn" : "k", a_swizzle, b_mn ? "mn" : "k",
+                       b_swizzle, a_in_tensor_memory ? "from tensor memory" : "", options, mask);
+  }
+};
+
+// Numbers of one type, small enough that nothing overflows.
+inline void fill(std::vector<uint8_t>& image, uint32_t from, uint32_t bytes, Type type, std::mt19937& dice) {
+  for (uint32_t at = from; at < from + bytes; at += static_cast<uint32_t>(sheet::bytes_of(type))) {
+    const uint32_t r = dice();
+    switch (type) {
+      case Type::f16: {
+        const auto bits = static_cast<std::uint16_t>((r & 0x83ff) | (10 + r / 0x10000 % 8) << 10);
+        std::memcpy(&image[at], &bits, 2);
+        break;
+      }
+      case Type::bf16: {
+        const auto bits = static_cast<std::uint16_t>((r & 0x807f) | (122 + r / 0x10000 % 8) << 7);
+        std::memcpy(&image[at], &bits, 2);
+        break;
+      }
+      case Type::tf32: {
+        const uint32_t bits = (r & 0x807fffff) | (122 + dice() % 8) << 23;
+        std::memcpy(&image[at], &bits, 4);
+        break;
+      }
+      case Type::e4m3: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
+      case Type::e5m2: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
+      default: image[at] = static_cast<uint8_t>(r);
+    }
+  }
+}
+
+inline double number(uint32_t bits, int sum) {
+  if (sum == 0) {
+    uint8_t half[2];
+    std::memcpy(half, &bits, 2);
+    return sheet::value(Type::f16, half);
+  }
+  if (sum == 2) return static_cast<std::int32_t>(bits);
+  float f;
+  std::memcpy(&f, &bits, 4);
+  return static_cast<double>(f);
+}
+
+}  // namespace wm::vgpu::testing
