@@ -16,7 +16,10 @@ Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run), find
   blocks_.resize(std::size_t{run.shape.grid.x} * run.shape.grid.y * run.shape.grid.z);
   async_.resize(1);
   for (const Function& function : run.program.functions())
-    for (u32 op = 0; op < function.ops.size(); ++op) multiplies_ |= function.effects[op].kind == Effect::Kind::multiply;
+    for (const Effect& effect : function.effects) {
+      multiplies_ |= effect.kind == Effect::Kind::multiply;
+      uses_tiles_ |= multiplies_ || (effect.kind == Effect::Kind::copy && effect.proxy == Proxy::async);
+    }
 }
 
 void Judge::cluster_starts(const Cluster& cluster) {
@@ -188,6 +191,7 @@ CheckReport Judge::take_report() {
   report_unwritten_reads();
   report_advice();
   report_rings();
+  report_misaligned();
   CheckReport report;
   report.findings = findings_.take();
   report.executed = executed_;

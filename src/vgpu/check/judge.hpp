@@ -16,6 +16,7 @@
 #include "vgpu/check/names.hpp"
 #include "vgpu/check/shadow.hpp"
 #include "vgpu/check/sites.hpp"
+#include "vgpu/check/swizzles.hpp"
 #include "vgpu/machine/block.hpp"
 #include "vgpu/machine/fault.hpp"
 #include "vgpu/machine/observer.hpp"
@@ -319,8 +320,17 @@ class Judge final : public Observer {
   void divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site);
 
   // judge_layout.cpp
+  struct Misaligned {  // a tile between two patterns, which a copy or a product takes, and another instruction
+    Stamp tile, other;
+    u64 begin = 0;  // of a copied tile, in shared memory
+    u32 pattern = 0;
+    bool product = false;
+    const char* what = nullptr;
+  };
   void check_layout(const Actor& actor, const Stamp& write);
   void misaligned(const Stamp& tile, const TileLayout& layout, const Stamp& other, const char* what);
+  void report_misaligned();
+  void report_misaligned(const Misaligned& use, std::optional<Omission> omission, const char* does);
   void note_rings(const Cluster& cluster);
   void report_rings();
   u32 twin_of(u32 number, const CopyIssue& issue);
@@ -415,7 +425,10 @@ class Judge final : public Observer {
     bool reused = false;
   };
   std::map<u32, RingUse> rings_;  // by site
-  struct SameIssues {             // copies of the instruction that is running, each once
+  Swizzles swizzles_;
+  bool uses_tiles_ = false;                               // the program has copies that may swizzle, or products
+  std::map<std::pair<u32, u32>, Misaligned> misaligned_;  // by the sites of both
+  struct SameIssues {                                     // copies of the instruction that is running, each once
     u64 execution = 0;
     std::vector<std::pair<u32, CopyIssue>> issues;
   } same_issues_;

@@ -7,28 +7,72 @@
 
 namespace wm::vgpu::check {
 
+// A tile that begins between two patterns. What an ordinary instruction swizzles by is known when the run is over.
 void Judge::misaligned(const Stamp& tile, const TileLayout& layout, const Stamp& other, const char* what) {
-  const bool product = tile.async != 0 && async_[tile.async].matrix;
-  const auto omission = product ? std::nullopt : std::optional(Omission::tile_by_address);
-  findings_.report(Flaw::misaligned_tile, omission, tile.site, 0, [&](Finding& finding) {
+  const AsyncWork& work = async_[tile.async];
+  misaligned_.try_emplace({tile.site, other.site}, tile, other, work.tile, layout.pattern, work.matrix, what);
+}
+
+// Ordinary instructions that swizzle by the address agree with copies and products wherever a tile begins. Where it
+// cannot be seen what they swizzle by, a copy is given the benefit of the doubt: what CuTe stores follows the address.
+void Judge::report_misaligned() {
+  using Uses = std::vector<const Misaligned*>;
+  // Whether they go by the address; none where it cannot be seen.
+  const auto right = [&](const Uses& uses) -> std::optional<bool> {
+    Swizzles::Touches touches;
+    for (const Misaligned* use : uses) {
+      if (use->pattern != 1024 || use->other.async != 0) return {};
+      touches.emplace_back(use->other.site, use->begin);
+    }
+    const bool by_address = swizzles_.by_address(touches);
+    const bool by_tile = !uses.front()->product && swizzles_.by_tile(touches);
+    return by_address != by_tile ? std::optional(by_address) : std::nullopt;
+  };
+  constexpr auto own_rows = "goes by the tile's own rows";
+  std::set<u32> wrong;           // tiles, by site
+  std::map<u32, Uses> doubtful;  // the same
+  for (const auto& [sites, use] : misaligned_) {
+    const auto is_right = right({&use});
+    if (!is_right) {
+      doubtful[use.tile.site].push_back(&use);
+    } else if (!*is_right) {
+      report_misaligned(use, std::nullopt, own_rows);
+      wrong.insert(use.tile.site);
+    }
+  }
+  // Rows that a compiler knows are seen in all of its instructions together.
+  for (const auto& [tile, uses] : doubtful) {
+    if (wrong.contains(tile)) continue;
+    const Misaligned& use = *uses.front();
+    const auto are_right = right(uses);
+    if (are_right && !*are_right)
+      report_misaligned(use, std::nullopt, own_rows);
+    else if (!are_right && use.product)
+      report_misaligned(use, std::nullopt, "does not");
+    else if (!are_right)
+      report_misaligned(use, Omission::tile_by_address, "may go by the tile's own rows");
+  }
+}
+
+void Judge::report_misaligned(const Misaligned& use, std::optional<Omission> omission, const char* does) {
+  findings_.report(Flaw::misaligned_tile, omission, use.tile.site, 0, [&](Finding& finding) {
     finding.message = fmt::format("a swizzled tile does not begin at a multiple of its pattern's {} bytes, and {}",
-                                  layout.pattern, what);
+                                  use.pattern, use.what);
     finding.help =
-        fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile", layout.pattern);
-    finding.places = {place(tile, "takes the tile by its address"), place(other, "does not")};
+        fmt::format("align the tile to {} bytes: the pattern follows the address, not the tile", use.pattern);
+    finding.places = {place(use.tile, "takes the tile by its address"), place(use.other, does)};
   });
 }
 
 // A read of what `write` wrote. The pattern of a swizzle follows the address, so that copies and products agree
-// wherever a tile begins; who reckons from its beginning does not. Which of the two ordinary instructions do cannot be
-// seen: what CuTe stores for a copy follows the address too.
+// wherever a tile begins; who reckons from its beginning does not.
 void Judge::check_layout(const Actor& actor, const Stamp& write) {
   const TileLayout* const mine = actor.layout;
   const TileLayout* written = write.async != 0 ? &async_[write.async].layout : nullptr;
   if (written != nullptr && written->row_bytes == 0) written = nullptr;
   if (mine == nullptr) {
     if (written != nullptr && !written->aligned && actor.stamp.async == 0)
-      misaligned(async_[write.async].issue, *written, actor.stamp, "ordinary instructions read it");
+      misaligned(write, *written, actor.stamp, "ordinary instructions read it");
     return;
   }
   const bool product = async_[actor.stamp.async].matrix;
@@ -43,7 +87,8 @@ void Judge::check_layout(const Actor& actor, const Stamp& write) {
   if (same && narrow && type) return;
   findings_.report(Flaw::layout_mismatch, actor.stamp.site, write.site, [&](Finding& finding) {
     const auto swizzle = [](const TileLayout& layout) {
-      return layout.pattern == 0 ? std::string("no swizzle") : fmt::format("a swizzle of {} bytes", layout.pattern / 8);
+      if (layout.pattern == 0) return std::string("no swizzle");
+      return fmt::format("a swizzle of {} bytes", layout.chunks ? layout.pattern / 8 : 128);
     };
     finding.message =
         !same     ? fmt::format("a {} reads with {} a tile that a copy wrote with {}{}", product ? "product" : "store",

@@ -183,6 +183,8 @@ void Judge::access(const Warp& warp, const Op& op, AccessKind kind, const u64* a
   if (effect.kind == Effect::Kind::copy) return;  // it tells of its accesses itself
   executed_.accesses += static_cast<u64>(std::popcount(active));
   advise(warp, number, kind, addresses, bytes, active);
+  if (uses_tiles_ && is_shared(addresses[std::countr_zero(active)]))
+    swizzles_.see(number, sites_.at(number), warp, addresses, active);
   WarpState& state = state_of(warp);
   // Lanes that are apart store at different times, however near.
   if (kind == AccessKind::write && active != warp.started()) state.clock.tick();

@@ -26,10 +26,14 @@ constexpr std::uint32_t swizzled(Swizzle swizzle, std::uint32_t address) {
 constexpr std::uint32_t pattern_of(Swizzle swizzle) {
   switch (swizzle) {
     case Swizzle::none: return 0;
-    case Swizzle::b32: return 256;
-    case Swizzle::b64: return 512;
-    default: return 1024;
+    case Swizzle::b32:
+    case Swizzle::b128_atom64: return 256;
+    case Swizzle::b64:
+    case Swizzle::b128_atom32:
+    case Swizzle::b128_atom32_flip8: return 512;
+    case Swizzle::b128: return 1024;
   }
+  return 0;
 }
 
 // Bytes that stay together.

@@ -193,11 +193,11 @@ void check_row(const Warp& warp, const Fields& map, u32 lane) {
   if (map.box[1] != 1)
     warp.fault(fmt::format("the tensor map's box has {} rows; of .tile::gather4 and scatter4 it has one", map.box[1]),
                lane);
-  const u32 pattern = copy::pattern_of(map.swizzle), bytes = map.box[0] * copy::element_bytes(map);
-  if (pattern != 0 && bytes != pattern / 8)
-    warp.fault(fmt::format("a row has {} bytes and its swizzle {}: how four such rows lie is not confirmed", bytes,
-                           pattern / 8),
-               lane);
+  const auto span = static_cast<u32>(span_of(map.swizzle)), bytes = map.box[0] * copy::element_bytes(map);
+  if (map.swizzle != Swizzle::none && bytes != span)
+    warp.fault(
+        fmt::format("a row has {} bytes and its swizzle {}: how four such rows lie is not confirmed", bytes, span),
+        lane);
 }
 
 Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 using wm::Swizzle;
+using wm::vgpu::copy::pattern_of;
 using wm::vgpu::copy::swizzled;
 
 // Which 16-byte chunk of the unswizzled tile lies at each place, a row of eight after another.
@@ -45,4 +46,18 @@ TEST(Swizzle, AppliedTwiceGivesTheAddressBack) {
   for (int i = 0; i <= static_cast<int>(Swizzle::b128_atom64); ++i)
     for (std::uint32_t address = 0; address < 8192; address += 4)
       EXPECT_EQ(swizzled(static_cast<Swizzle>(i), swizzled(static_cast<Swizzle>(i), address)), address);
+}
+
+TEST(Swizzle, RepeatsAfterItsPatternAndNotBefore) {
+  for (const Swizzle swizzle : {Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32,
+                                Swizzle::b128_atom32_flip8, Swizzle::b128_atom64}) {
+    const auto repeats = [&](std::uint32_t bytes) {
+      for (std::uint32_t address = 0; address < 2048; ++address)
+        if (swizzled(swizzle, address + bytes) != swizzled(swizzle, address) + bytes) return false;
+      return true;
+    };
+    EXPECT_TRUE(repeats(pattern_of(swizzle)));
+    EXPECT_FALSE(repeats(pattern_of(swizzle) / 2));
+  }
+  EXPECT_EQ(pattern_of(Swizzle::none), 0u);
 }
