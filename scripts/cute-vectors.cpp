@@ -270,6 +270,89 @@ void print_sizes(const char* kind, const char* a, const char* b, const char* sum
   print_products<A, B, C, 256, 256>(kind, a, b, sum);
 }
 
+// ---- scales ----
+
+// Of rows, of the copies of one, and of the scales of one along k, which are bytes of a cell and are counted so.
+template <bool of_a, int blocks, int rows, int group, int scales, class Mode>
+void print_scales(const char* operand, int m) {
+  constexpr auto mode = UMMA::TmemAllocMode(Mode::value);
+  const auto tensor = UMMA::tmem_sf_frg<float_ue8m0_t, group, blocks, of_a, mode>::make(
+      Shape<Shape<Int<rows>, Shape<Int<group>, Int<scales>>>, _1, _1>{});
+  constexpr bool halves = !of_a && mode == UMMA::TmemAllocMode::ScaleFactorDuplicated2by2;
+  constexpr long copies = halves ? 2 : 4, lane = long(TMEM::DP<float_ue8m0_t>{});
+  const auto at = [&](long row, long copy, long scale) {  // in bytes
+    return long(tensor.layout()(make_coord(make_coord(int(row + rows * copy), int(scale * group)), 0, 0)));
+  };
+  const auto cell = [&](long address) { return Cell{address / lane, address % lane / 4}; };
+  for (long row = 0; row < rows; ++row)
+    for (long copy = 0; copy < copies; ++copy)
+      for (long scale = 0; scale < scales; ++scale) {
+        verify(at(row, copy, scale) == at(row, 0, 0) + at(0, copy, 0) + at(0, 0, scale), "scales");
+        verify(at(row, copy, 0) % 4 == 0 && at(0, 0, scale) < 4, "scales");
+      }
+  std::printf("scales %s %d %d %d %d | %s | %s | %s\n", operand, blocks, m, group, scales,
+              walk("scales", rows, [&](long row) { return cell(at(row, 0, 0)); }).c_str(),
+              walk("scales", copies, [&](long copy) { return cell(at(0, copy, 0)); }).c_str(),
+              walk("scales", scales, [&](long scale) {
+                return Cell{0, at(0, 0, scale)};
+              }).c_str());
+}
+
+template <int group, int scales>
+void print_all_scales() {
+  using Everywhere = Int<int(UMMA::TmemAllocMode::ScaleFactorDuplicated4by1)>;
+  using Halves = Int<int(UMMA::TmemAllocMode::ScaleFactorDuplicated2by2)>;
+  print_scales<true, 1, 128, group, scales, Everywhere>("a", 128);
+  print_scales<true, 2, 64, group, scales, Halves>("a", 128);
+  print_scales<true, 2, 128, group, scales, Everywhere>("a", 256);
+  print_scales<false, 1, 256, group, scales, Everywhere>("b", 128);
+  print_scales<false, 2, 256, group, scales, Halves>("b", 128);
+  print_scales<false, 2, 256, group, scales, Everywhere>("b", 256);
+}
+
+// Two elements in a byte: places in bytes, of rows and of bytes along k.
+template <int rows, class Atom>
+void print_pairs(const char* swizzle, Atom atom) {
+  constexpr int k = 64;
+  constexpr int depth = cute::max(k, int(size<1>(Atom{})));
+  alignas(4096) static unsigned char memory[rows * depth / 2];
+  const auto layout = tile_to_shape(atom, Shape<Int<rows>, Int<depth>>{});
+  const auto whole = make_tensor(make_smem_ptr<float_e2m1_t>(memory), layout);
+  const auto descriptor =
+      UMMA::make_umma_desc<UMMA::Major::K>(local_tile(whole, Shape<Int<rows>, Int<k>>{}, make_coord(0, 0)));
+  const auto places = as_position_independent_swizzle_layout(layout);  // in elements
+  const auto at = [&](long row, long element) { return long(places(int(row), int(element))); };
+  for (long i = 0; i < rows; ++i)
+    for (long j = 0; j < k; ++j) verify(at(i, j) == (at(i, 0) ^ at(0, j)) && at(i, j) % 2 == j % 2, "pairs");
+  std::printf("operand e2m1 k %s %d 0x%016llx | %s | %s\n", swizzle, rows,
+              static_cast<unsigned long long>(descriptor.desc_ & ~0x3fffull),
+              bits_of("rows", rows, [&](long i) { return at(i, 0) / 2; }).c_str(),
+              bits_of("k", k / 2, [&](long j) { return at(0, 2 * j) / 2; }).c_str());
+}
+
+template <int rows>
+void print_all_pairs() {
+  print_pairs<rows>("none", UMMA::Layout_K_INTER_Atom<float_e2m1_t>{});
+  print_pairs<rows>("32", UMMA::Layout_K_SW32_Atom<float_e2m1_t>{});
+  print_pairs<rows>("64", UMMA::Layout_K_SW64_Atom<float_e2m1_t>{});
+  print_pairs<rows>("128", UMMA::Layout_K_SW128_Atom<float_e2m1_t>{});
+}
+
+template <class A, class B, class Scale, int m, int n, UMMA::Major a_major = UMMA::Major::K,
+          UMMA::Major b_major = UMMA::Major::K>
+void print_scaled(const char* kind, int group, const char* a, const char* b, const char* scale) {
+  const auto descriptor = UMMA::make_instr_desc_block_scaled<A, B, float, Scale, m, n, a_major, b_major>();
+  std::printf("scaled %s %d %s %s %s %d %d %s %s 0x%08x\n", kind, group, a, b, scale, m, n,
+              a_major == UMMA::Major::K ? "k" : "mn", b_major == UMMA::Major::K ? "k" : "mn", uint32_t(descriptor));
+}
+
+template <class A, class B, class Scale>
+void print_scaled_sizes(const char* kind, int group, const char* a, const char* b, const char* scale) {
+  print_scaled<A, B, Scale, 128, 48>(kind, group, a, b, scale);
+  print_scaled<A, B, Scale, 128, 256>(kind, group, a, b, scale);
+  print_scaled<A, B, Scale, 256, 256>(kind, group, a, b, scale);
+}
+
 int main() {
   ACCESSES_32(32, 32, "32x32b");
   ACCESS(32, 32, "32x32b", 64);
@@ -316,4 +399,22 @@ int main() {
   print_sizes<float_e5m2_t, float_e4m3_t, half_t>("f8f6f4", "e5m2", "e4m3", "f16");
   print_sizes<int8_t, uint8_t, int32_t>("i8", "s8", "u8", "s32");
   print_sizes<uint8_t, int8_t, int32_t>("i8", "u8", "s8", "s32");
+
+  print_all_scales<32, 1>();
+  print_all_scales<32, 2>();
+  print_all_scales<16, 4>();
+  print_all_pairs<128>();
+  print_all_pairs<256>();
+  using E2m3 = cute::detail::float_e2m3_unpacksmem_t;
+  using E3m2 = cute::detail::float_e3m2_unpacksmem_t;
+  using E2m1 = cute::detail::float_e2m1_unpacksmem_t;
+  print_scaled_sizes<float_e4m3_t, float_e5m2_t, float_ue8m0_t>("mxf8f6f4", 32, "e4m3", "e5m2", "ue8m0");
+  print_scaled_sizes<float_e5m2_t, E2m3, float_ue8m0_t>("mxf8f6f4", 32, "e5m2", "e2m3", "ue8m0");
+  print_scaled_sizes<E3m2, float_e4m3_t, float_ue8m0_t>("mxf8f6f4", 32, "e3m2", "e4m3", "ue8m0");
+  print_scaled_sizes<E2m1, E2m1, float_ue8m0_t>("mxf8f6f4", 32, "e2m1", "e2m1", "ue8m0");
+  print_scaled<float_e4m3_t, float_e4m3_t, float_ue8m0_t, 256, 256, UMMA::Major::MN, UMMA::Major::MN>(
+      "mxf8f6f4", 32, "e4m3", "e4m3", "ue8m0");
+  print_scaled_sizes<float_e2m1_t, float_e2m1_t, float_ue8m0_t>("mxf4", 32, "e2m1", "e2m1", "ue8m0");
+  print_scaled_sizes<float_e2m1_t, float_e2m1_t, float_ue8m0_t>("mxf4nvf4", 16, "e2m1", "e2m1", "ue8m0");
+  print_scaled_sizes<float_e2m1_t, float_e2m1_t, float_ue4m3_t>("mxf4nvf4", 16, "e2m1", "e2m1", "ue4m3");
 }

@@ -29,12 +29,8 @@ class TensorProduct final : public AsyncOperation {
       blocks.push_back({block.shared, block.tensor.memory});
     }
     for (const numeric::TensorStep& step : steps)
-      if (const auto row = numeric::row_of_two_kinds(shape, step, blocks))
-        throw Fault(
-            fmt::format("tcgen05.mma: row {0} of A differs between lanes {0} and {1} of tensor memory; of 64 rows "
-                        "in each of two blocks both have to hold it",
-                        *row, *row + 64),
-            fault::other);
+      if (const std::string why = numeric::refusal_of_cells(shape, step, blocks); !why.empty())
+        throw Fault("tcgen05.mma: " + why, fault::other);
     if (const auto outside = numeric::tensor_product(shape, steps, blocks))
       throw Fault(fmt::format("tcgen05.mma: operand {} reaches shared address {:#x}; the block's shared memory ends at "
                               "{:#x}",
@@ -66,7 +62,7 @@ namespace {
 
 struct Multiply {
   TensorForm form;
-  Address d, a_cells;
+  Address d, a_cells, a_scales, b_scales;
   Operand a, b, instruction;
   std::vector<Operand> kept;
   Predicate accumulate;
@@ -112,13 +108,15 @@ void tell(const Warp& warp, u32 lane, const TensorShape& shape, const TensorStep
                           Element element) {
     const u64 window = shared_window + block.shared_base;
     const u32 bytes = static_cast<u32>(numeric::bits_of(element)) / 8;
+    // The gap behind sixteen elements of fewer than 8 bits is not read.
+    const u32 chunk_bytes = !numeric::has_gaps(element) ? 16 : element == Element::e2m1 ? 8 : 12;
     if (mn_major)
       for (u32 k = 0; k < static_cast<u32>(shape.k()); ++k)
         for (u32 chunk = 0; chunk < static_cast<u32>(rows) * bytes / 16; ++chunk)
           issue.reads.add(window + matrix.mn_major(chunk, k), 16);
     else
       for (u32 row = 0; row < static_cast<u32>(rows); ++row)
-        for (u32 chunk = 0; chunk < 2; ++chunk) issue.reads.add(window + matrix.k_major(row, chunk), 16);
+        for (u32 chunk = 0; chunk < 2; ++chunk) issue.reads.add(window + matrix.k_major(row, chunk), chunk_bytes);
   };
   for (const Block* block : blocks_of(warp, shape.blocks)) {
     if (step.a_cells) {
@@ -131,6 +129,13 @@ void tell(const Warp& warp, u32 lane, const TensorShape& shape, const TensorStep
       shared(*block, step.a, step.a_mn_major, shape.rows(), shape.a);
     }
     shared(*block, step.b, step.b_mn_major, shape.n / shape.blocks, shape.b);
+    if (step.scales)
+      for (u32 cell_lane = 0; cell_lane < TensorMemory::lanes; ++cell_lane) {
+        issue.reads.add(cell_address(*block, cell_lane, step.scales->a.column),
+                        u64{4} * numeric::columns_of_a_scales(shape));
+        if (const u32 columns = numeric::columns_of_b_scales(shape, cell_lane); columns > 0)
+          issue.reads.add(cell_address(*block, cell_lane, step.scales->b.column), u64{4} * columns);
+      }
     if (step.accumulate) cells(issue.reads, *block, shape, shape.n / 8);
     cells(issue.writes, *block, shape, shape.n / 8);
   }
@@ -155,14 +160,28 @@ void issue_step(Warp& warp, const TensorShape& shape, const TensorStep& step, u3
   cluster.async.issue(cluster, std::move(product));
 }
 
-void multiply_one(Warp& warp, const Multiply& m, u32 d_bits, u32 a_bits, u32 lane) {
+// The upper two bits of a scale's address may name its first byte once more, as CUTLASS has it.
+TensorAddress first_scale(const Warp& warp, u32 bits, u32 byte, char operand, u32 lane) {
+  if (const u32 named = bits >> 30; named != 0 && named != byte)
+    warp.fault(fmt::format("bits 30-31 of the address of {}'s scales name byte {} of a cell, and the instruction "
+                           "descriptor byte {}",
+                           operand, named, byte),
+               lane);
+  const TensorAddress at = TensorAddress::of(bits & 0x3fffffff);
+  if (at.lane != 0)
+    warp.fault(fmt::format("{}'s scales begin at lane {} of tensor memory: they begin at lane 0", operand, at.lane),
+               lane, fault::misaligned);
+  return at;
+}
+
+void multiply_one(Warp& warp, const Multiply& m, u32 d_bits, u32 a_bits, u32 a_scales, u32 b_scales, u32 lane) {
   enter_cta_group(warp, static_cast<u32>(m.form.blocks), lane);
   const InstructionDescriptor instruction{warp.source32(m.instruction)[lane]};
   if (const std::string why = instruction.refusal(m.form); !why.empty()) warp.fault(why, lane);
   TensorShape shape;
   shape.a = instruction.a(m.form.kind);
   shape.b = instruction.b(m.form.kind);
-  shape.sum = instruction.sum();
+  shape.sum = instruction.sum(m.form.kind);
   shape.saturate = instruction.saturate();
   shape.blocks = m.form.blocks;
   shape.m = instruction.m();
@@ -194,26 +213,65 @@ void multiply_one(Warp& warp, const Multiply& m, u32 d_bits, u32 a_bits, u32 lan
     step.a = matrix(m.a, shape.a, step.a_mn_major, 'A');
   }
   for (const Block* block : blocks) check_columns(warp, *block, shape.d.column, columns_of_d(shape), lane);
+  if (m.form.scale_group != 0) {
+    numeric::TensorScales scales;
+    scales.a_byte = instruction.a_scale_byte();
+    scales.b_byte = instruction.b_scale_byte();
+    scales.a = first_scale(warp, a_scales, scales.a_byte, 'A', lane);
+    scales.b = first_scale(warp, b_scales, scales.b_byte, 'B', lane);
+    scales.ue8m0 = instruction.scales_are_ue8m0();
+    scales.group = m.form.scale_group;
+    for (const Block* block : blocks) {
+      check_columns(warp, *block, scales.a.column, numeric::columns_of_a_scales(shape), lane);
+      check_columns(warp, *block, scales.b.column, numeric::columns_of_b_scales(shape, 0), lane);
+    }
+    step.scales = scales;
+  }
   tell(warp, lane, shape, step);
   issue_step(warp, shape, step, lane);
 }
 
 Step multiply_op(Warp& warp, const Op& op, u32 active) {
   const auto& m = op.as<Multiply>();
-  LaneAddresses d, a{};
+  LaneAddresses d, a{}, a_scales{}, b_scales{};
   lane_addresses(warp, m.d, d);
   if (m.form.a_in_tensor_memory) lane_addresses(warp, m.a_cells, a);
-  for_each_lane(active, [&](u32 i) { multiply_one(warp, m, static_cast<u32>(d[i]), static_cast<u32>(a[i]), i); });
+  if (m.form.scale_group != 0) {
+    lane_addresses(warp, m.a_scales, a_scales);
+    lane_addresses(warp, m.b_scales, b_scales);
+  }
+  for_each_lane(active, [&](u32 i) {
+    multiply_one(warp, m, static_cast<u32>(d[i]), static_cast<u32>(a[i]), static_cast<u32>(a_scales[i]),
+                 static_cast<u32>(b_scales[i]), i);
+  });
   return Step::go;
 }
 
 TensorKind take_kind(FunctionDecoder& d) {
-  for (const char* other : {"kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"})
-    if (d.modifiers.has(other)) d.refuse("products with block scales are not imitated");
-  const int kind = d.modifiers.take_one_of({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8"});
-  if (kind < 0) d.refuse("it needs .kind::f16, .kind::tf32, .kind::f8f6f4 or .kind::i8");
+  const int kind = d.modifiers.take_one_of(
+      {"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"});
+  if (kind < 0) d.refuse("it needs .kind::f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or mxf4nvf4");
   if (kind == 3 && d.program().module().target.family) d.refuse("`.kind::i8` is of sm_100a, not of its family");
   return static_cast<TensorKind>(kind);
+}
+
+// Elements that share a scale: .scale_vec says how many scales a row has, .block how many elements each is of.
+int take_scale_group(FunctionDecoder& d, TensorKind kind) {
+  if (d.modifiers.take("block_scale") != numeric::has_scales(kind))
+    d.refuse("the kinds mxf8f6f4, mxf4 and mxf4nvf4 have .block_scale, and no others");
+  if (!numeric::has_scales(kind)) return 0;
+  const int k = numeric::is_packed(kind) ? 64 : 32;
+  const int said = d.modifiers.take_one_of({"scale_vec::1X", "scale_vec::2X", "scale_vec::4X", "block32", "block16"});
+  constexpr int counts[] = {1, 2, 4};
+  const int group = said < 0    ? (kind == TensorKind::mxf4nvf4 ? 0 : 32)
+                    : said == 3 ? 32
+                    : said == 4 ? 16
+                                : k / counts[said];
+  if (group != 32 && !(group == 16 && kind == TensorKind::mxf4nvf4))
+    d.refuse(
+        "`.kind::mxf8f6f4` has .scale_vec::1X (.block32), `.kind::mxf4` .scale_vec::2X (.block32), and "
+        "`.kind::mxf4nvf4` has to say .scale_vec::2X (.block32) or .scale_vec::4X (.block16)");
+  return group;
 }
 
 }  // namespace
@@ -225,6 +283,7 @@ void tensor_multiply(FunctionDecoder& d) {
   Multiply m;
   m.form.blocks = static_cast<int>(take_cta_group(d));
   m.form.kind = take_kind(d);
+  m.form.scale_group = take_scale_group(d, m.form.kind);
   // Whether the multiplier keeps A for the next product is only speed.
   d.modifiers.take_one_of(
       {"collector::a::fill", "collector::a::use", "collector::a::lastuse", "collector::a::discard"});
@@ -238,6 +297,11 @@ void tensor_multiply(FunctionDecoder& d) {
   m.b = d.source(d.operand(2), Type::b64);
   m.instruction = d.source(d.operand(3), Type::b32);
   std::size_t next = 4;
+  if (m.form.scale_group != 0) {
+    d.expect_operands(7);
+    m.a_scales = d.address(d.operand(next++), AddressSpace::generic);
+    m.b_scales = d.address(d.operand(next++), AddressSpace::generic);
+  }
   if (d.operand(next).kind == OperandKind::vector) {
     m.kept = d.sources(d.operand(next++), Type::b32);
     const std::size_t words = static_cast<std::size_t>(m.form.blocks) * 4;

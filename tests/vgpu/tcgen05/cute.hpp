@@ -61,20 +61,23 @@ class Vectors {
     if (products_.empty()) throw std::runtime_error("there are no vectors in " + file);
   }
   // "ld 16x64b 4 plain": of threads, registers and halves of one. "cp SHAPE": of rows, words and copies. "d BLOCKS M
-  // N", "a BLOCKS M TYPE": of rows and columns.
+  // N", "a BLOCKS M TYPE": of rows and columns. "scales a|b BLOCKS M GROUP COUNT": of rows, copies and scales of a row.
   const std::vector<Walk>& walks(const std::string& name) const { return walks_.at(name); }
   bool has_walks(const std::string& name) const { return walks_.contains(name); }
   // "TYPE k|mn SWIZZLE"
   const Operand& operand(const std::string& name) const { return operands_.at(name); }
   // "KIND A B D M N k|mn k|mn", and its descriptor.
   const std::map<std::string, uint32_t>& products() const { return products_; }
+  // "KIND GROUP A B SCALE M N k|mn k|mn", and its descriptor.
+  const std::map<std::string, uint32_t>& scaled() const { return scaled_; }
 
  private:
   void read(const std::string& line) {
     const std::size_t bar = line.find(" | ");
-    if (line.starts_with("product ")) {
-      const std::size_t last = line.rfind(' ');
-      products_[line.substr(8, last - 8)] = static_cast<uint32_t>(std::stoul(line.substr(last), nullptr, 16));
+    if (line.starts_with("product ") || line.starts_with("scaled ")) {
+      const std::size_t first = line.find(' ') + 1, last = line.rfind(' ');
+      auto& all = line.starts_with("product ") ? products_ : scaled_;
+      all[line.substr(first, last - first)] = static_cast<uint32_t>(std::stoul(line.substr(last), nullptr, 16));
     } else if (line.starts_with("operand ")) {
       const std::size_t last = line.rfind(' ', bar - 1), second = line.find(" | ", bar + 3);
       Operand operand{std::stoull(line.substr(last, bar - last), nullptr, 16), {}, {}};
@@ -98,7 +101,7 @@ class Vectors {
   }
   std::map<std::string, std::vector<Walk>> walks_;
   std::map<std::string, Operand> operands_;
-  std::map<std::string, uint32_t> products_;
+  std::map<std::string, uint32_t> products_, scaled_;
 };
 
 inline const Vectors& vectors() {

@@ -1,7 +1,6 @@
 // A product of tcgen05.mma for the tests: its descriptors, and where its operands lie by the sheet and by CuTe.
 #pragma once
 
-#include <random>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,10 @@ using std::uint32_t;
 using std::uint64_t;
 using std::uint8_t;
 
-inline constexpr uint32_t image_bytes = 96 * 1024, b_begin = 32 * 1024, a_cells = 256;
+// The image of a block's shared memory: A, B, scales of A and of B. Columns of A and of scales in tensor memory.
+inline constexpr uint32_t image_bytes = 96 * 1024, b_begin = 32 * 1024, scales_begin = 64 * 1024,
+                          b_scales_begin = scales_begin + 1024;
+inline constexpr uint32_t a_cells = 256, a_scale_cells = 300, b_scale_cells = 321;
 
 struct Product {
   const char* kind = "f16";
@@ -33,19 +35,29 @@ struct Product {
   bool twice = false;        // and once more on top of the first sum
   int negate = 0;            // bits 13 and 14
   bool as_cute = false;      // A and B lie as CuTe lays them, under its descriptors
+  int group = 0;             // elements along k that share a scale; 0: there are none
+  Type scale = Type::ue8m0;
+  int a_scale_byte = 0, b_scale_byte = 0;  // where a row's scales begin in their cell
 
-  uint32_t k() const { return 32 / static_cast<uint32_t>(sheet::bytes_of(a)); }
+  bool packed() const { return group != 0 && std::string(kind) != "mxf8f6f4"; }  // two elements in a byte
+  uint32_t k() const { return packed() ? 64 : 32 / static_cast<uint32_t>(sheet::bytes_of(a)); }
   static uint32_t code(Type type) {
     switch (type) {
       case Type::bf16:
       case Type::e5m2:
       case Type::s8: return 1;
       case Type::tf32: return 2;
+      case Type::e2m3: return 3;
+      case Type::e3m2: return 4;
+      case Type::e2m1: return 5;
       default: return 0;
     }
   }
   uint32_t descriptor() const {
-    return static_cast<uint32_t>(sum) << 4 | code(a) << 7 | code(b) << 10 | static_cast<uint32_t>(negate) << 13 |
+    const uint32_t types = packed() ? 1u << 7 | 1u << 10 : code(a) << 7 | code(b) << 10;
+    const uint32_t scales = static_cast<uint32_t>(b_scale_byte) << 4 | uint32_t{scale == Type::ue8m0} << 23 |
+                            static_cast<uint32_t>(a_scale_byte) << 29;
+    return (group == 0 ? static_cast<uint32_t>(sum) << 4 : scales) | types | static_cast<uint32_t>(negate) << 13 |
            uint32_t{a_mn} << 15 | uint32_t{b_mn} << 16 | static_cast<uint32_t>(n / 8) << 17 |
            static_cast<uint32_t>(m / 16) << 24;
   }
@@ -69,11 +81,11 @@ struct Product {
     return l;
   }
   // CuTe's layouts are the same for all types of a size.
-  static const char* cute_type(Type type) {
+  const char* cute_type(Type type) const {
     const int bytes = sheet::bytes_of(type);
-    return bytes == 4 ? "tf32" : bytes == 2 ? "f16" : "s8";
+    return packed() ? "e2m1" : bytes == 4 ? "tf32" : bytes == 2 ? "f16" : "s8";
   }
-  static const cute::Operand& cute_operand(Type type, bool mn_major, int swizzle, int rows) {
+  const cute::Operand& cute_operand(Type type, bool mn_major, int swizzle, int rows) const {
     constexpr const char* swizzles[] = {"none", "128_32", "128", "", "64", "", "32"};
     return cute::vectors().operand(
         fmt::format("{} {} {} {}", cute_type(type), mn_major ? "mn" : "k", swizzles[swizzle], rows <= 128 ? 128 : 256));
@@ -102,6 +114,12 @@ struct Product {
     EXPECT_EQ(operand.descriptor >> 61, static_cast<uint64_t>(swizzle));
     return {{mn_major, swizzle, offset(16), offset(32)}, &operand, es};
   }
+  // Element (mn, k) of a matrix that begins at `from`.
+  double element(const Place& where, Type type, const uint8_t* from, uint32_t mn, uint32_t at_k) const {
+    if (packed()) return sheet::packed_value(type, from + where.byte(mn, at_k / 2), at_k % 2);
+    if (sheet::bits_of(type) < 8) return sheet::packed_value(type, from + where.byte(mn, at_k / 16 * 16), at_k % 16);
+    return sheet::value(type, from + where.byte(mn, at_k));
+  }
   Place place_a() const { return place(a, a_mn, a_swizzle, m / blocks); }
   Place place_b() const { return place(b, b_mn, b_swizzle, n / blocks); }
 
@@ -122,50 +140,30 @@ struct Product {
     return byte + (blocks == 1 && m == 64 ? static_cast<uint32_t>(d_lane) * 32 : 0);
   }
 
+  // Two blocks of 64 rows each: the scales of B's halves lie in different lanes.
+  bool b_scales_in_halves() const { return blocks == 2 && m == 128; }
+  // Byte of a row's scale `g` in the image of its block, as tcgen05.cp is to bring it to its cell.
+  uint32_t scale_byte(bool of_b, uint32_t i, uint32_t g) const {
+    const sheet::ScaleCells cells = sheet::cells_of_scales(of_b, blocks, m, n, i);
+    const uint32_t row = cells.first.lane % 32 + (cells.copies == 2 ? cells.first.lane / 64 * 32 : 0);
+    const uint32_t first = static_cast<uint32_t>(of_b ? b_scale_byte : a_scale_byte);
+    if (as_cute) expect_cute_scale(of_b, i, g, cells);
+    return (of_b ? b_scales_begin : scales_begin) + cells.first.column / 4 * 512 + row * 16 +
+           cells.first.column % 4 * 4 + first + g;
+  }
+  void expect_cute_scale(bool of_b, uint32_t i, uint32_t g, const sheet::ScaleCells& cells) const;
+
   std::string name() const {
-    return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{}", kind, static_cast<int>(a),
-                       static_cast<int>(b), sum, blocks, m, n, a_mn ? "mn" : "k", a_swizzle, b_mn ? "mn" : "k",
-                       b_swizzle, a_in_tensor_memory ? "from tensor memory" : "", options, mask);
+    return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{} scales of {} from {} and {}",
+                       kind, static_cast<int>(a), static_cast<int>(b), sum, blocks, m, n, a_mn ? "mn" : "k", a_swizzle,
+                       b_mn ? "mn" : "k", b_swizzle, a_in_tensor_memory ? "from tensor memory" : "", options, mask,
+                       group, a_scale_byte, b_scale_byte);
   }
 };
 
-// Numbers of one type, small enough that nothing overflows.
-inline void fill(std::vector<uint8_t>& image, uint32_t from, uint32_t bytes, Type type, std::mt19937& dice) {
-  for (uint32_t at = from; at < from + bytes; at += static_cast<uint32_t>(sheet::bytes_of(type))) {
-    const uint32_t r = dice();
-    switch (type) {
-      case Type::f16: {
-        const auto bits = static_cast<std::uint16_t>((r & 0x83ff) | (10 + r / 0x10000 % 8) << 10);
-        std::memcpy(&image[at], &bits, 2);
-        break;
-      }
-      case Type::bf16: {
-        const auto bits = static_cast<std::uint16_t>((r & 0x807f) | (122 + r / 0x10000 % 8) << 7);
-        std::memcpy(&image[at], &bits, 2);
-        break;
-      }
-      case Type::tf32: {
-        const uint32_t bits = (r & 0x807fffff) | (122 + dice() % 8) << 23;
-        std::memcpy(&image[at], &bits, 4);
-        break;
-      }
-      case Type::e4m3: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
-      case Type::e5m2: image[at] = static_cast<uint8_t>(r % 2 << 7 | r / 2 % 80); break;
-      default: image[at] = static_cast<uint8_t>(r);
-    }
-  }
-}
+std::string kernel_of(const Product& product);
 
-inline double number(uint32_t bits, int sum) {
-  if (sum == 0) {
-    uint8_t half[2];
-    std::memcpy(half, &bits, 2);
-    return sheet::value(Type::f16, half);
-  }
-  if (sum == 2) return static_cast<std::int32_t>(bits);
-  float f;
-  std::memcpy(&f, &bits, 4);
-  return static_cast<double>(f);
-}
+// Runs it and compares every cell of D; the others must be as they were.
+void check(const Product& product, Mode mode = Mode::friendly, std::uint64_t seed = 0, bool judged = false);
 
 }  // namespace wm::vgpu::testing

@@ -13,8 +13,8 @@ constexpr uint64_t k_major_128 = uint64_t{64} << 32 | uint64_t{1} << 46 | uint64
 
 // What the run of one product ends with.
 std::string failure(const std::string& instruction, uint32_t descriptor, uint64_t a, uint64_t b, uint32_t d = 0,
-                    uint32_t blocks = 1) {
-  std::string body = "  shr.u32 %r24, %image, 4;\n  cvt.u64.u32 %rd2, %r24;\n";
+                    uint32_t blocks = 1, const std::string& before = "") {
+  std::string body = "  " + before + "  shr.u32 %r24, %image, 4;\n  cvt.u64.u32 %rd2, %r24;\n";
   body += fmt::format("  add.u64 %rd3, %rd2, {};\n  add.u64 %rd4, %rd2, {};\n  add.u32 %r22, %base, {};\n", a, b, d);
   body += fmt::format("  setp.ne.u32 %p5, 0, 0;\n  mov.u32 %r25, {};\n  @!%first bra issued;\n  {}\nissued:\n",
                       descriptor, instruction);
@@ -55,10 +55,13 @@ TEST(TensorRefusal, WrongInstructionDescriptorsAreNamed) {
       {f16, sizes | 2u << 4, "give D the type 2; .kind::f16 has 0 for f16 and 1 for f32"},
       {of_kind("tf32"), sizes | types, ".kind::tf32 has 2 for tf32"},
       {of_kind("tf32"), sizes | (tf32 & ~0x30u), "give D the type 0; .kind::tf32 has 1 for f32"},
-      {of_kind("f8f6f4"), sizes | f8 | 3u << 7, "A is of type e2m3: elements of fewer than 8 bits are not imitated"},
-      {of_kind("f8f6f4"), sizes | f8 | 4u << 10, "B is of type e3m2"},
-      {of_kind("f8f6f4"), sizes | f8 | 5u << 10, "B is of type e2m1"},
       {of_kind("f8f6f4"), sizes | f8 | 2u << 7, ".kind::f8f6f4 has 0 for e4m3"},
+      {of_kind("f8f6f4"), sizes | f8 | 3u << 7 | 1u << 15,
+       "bit 15 makes A MN-major, and elements of fewer than 8 bits"},
+      {of_kind("f8f6f4"), sizes | f8 | 5u << 10 | 1u << 16,
+       "bit 16 makes B MN-major, and elements of fewer than 8 bits"},
+      {replaced(of_kind("f8f6f4"), "%rd3", "[%r22]"), sizes | f8 | 5u << 7,
+       "where elements of fewer than 8 bits lie there is not confirmed"},
       {of_kind("f8f6f4"), sizes | 2u << 4, "give D the type 2; .kind::f8f6f4"},
       {of_kind("i8"), sizes | types, "give D the type 1; .kind::i8 has 2 for s32"},
       {of_kind("i8"), sizes | (i8 | 7u << 7), ".kind::i8 has 0 for u8 and 1 for s8"},
@@ -83,6 +86,76 @@ TEST(TensorRefusal, WrongInstructionDescriptorsAreNamed) {
       contains(failure(pair, types | 3u << 17 | 8u << 24, k_major_128, k_major_128, 0, 2), "multiple of 16 from 16"));
   EXPECT_TRUE(contains(failure(replaced(pair, "f16", "i8"), i8 | 6u << 17 | 8u << 24, k_major_128, k_major_128, 0, 2),
                        "multiple of 32"));
+}
+
+TEST(TensorRefusal, WrongDescriptorsOfScaledProductsAreNamed) {
+  const auto of = [](const std::string& kind, int group, const char* b_scales = "%r22") {
+    return replaced(
+        fmt::format("tcgen05.mma.cta_group::1.kind::{}.block_scale.block{} [%r22], %rd3, %rd4, %r25, [%r22], "
+                    "[SCALES], %p5;",
+                    kind, group),
+        "SCALES", b_scales);
+  };
+  const uint32_t sizes = 8u << 17 | 8u << 24 | 1u << 23, pairs = sizes | 1u << 7 | 1u << 10;
+  const std::string mxf8 = of("mxf8f6f4", 32), mxf4 = of("mxf4", 32), nvf4 = of("mxf4nvf4", 16);
+  struct Wrong {
+    std::string instruction;
+    uint32_t descriptor;
+    const char* words;
+  };
+  const Wrong wrong[] = {
+      {mxf8, sizes | 4, "bit 2 is set: sparse"},
+      {mxf8, sizes | 2, "bits 0-1 select sparse"},
+      {mxf8, sizes | 8, "bits 3 and 6 are not zero"},
+      {mxf8, sizes | 1u << 6, "bits 3 and 6 are not zero"},
+      {mxf4, pairs | 1u << 31, "bit 31 asks for 96 elements along k, which is of sm_103a"},
+      {mxf8, sizes | 2u << 7, ".kind::mxf8f6f4 has 0 for e4m3, 1 for e5m2"},
+      {mxf8, sizes | 6u << 10, ".kind::mxf8f6f4 has 0 for e4m3"},
+      {mxf4, sizes | 5u << 7 | 1u << 10, ".kind::mxf4 has 1 for e2m1"},
+      {nvf4, sizes | 1u << 7, ".kind::mxf4nvf4 has 1 for e2m1"},
+      {mxf4, pairs | 1u << 15, "bit 15 makes A MN-major"},
+      {nvf4, pairs | 1u << 16, "bit 16 makes B MN-major"},
+      {mxf8, sizes & ~(1u << 23), "bit 23 makes the scales ue4m3; 1 for a row are ue8m0"},
+      {mxf4, pairs & ~(1u << 23), "bit 23 makes the scales ue4m3; 2 for a row are ue8m0"},
+      {of("mxf4nvf4", 32), pairs & ~(1u << 23), "2 for a row are ue8m0"},
+      {mxf4, pairs | 1u << 29, "bits 29-30 let A's scales begin at byte 1 of a cell; 2 for a row begin at 0 or 2"},
+      {mxf4, pairs | 3u << 4, "bits 4-5 let B's scales begin at byte 3 of a cell; 2 for a row begin at 0 or 2"},
+      {nvf4, pairs | 2u << 29, "4 for a row begin at 0"},
+      {mxf8, sizes - (4u << 24), "M = 64; with scales M is 128 in .cta_group::1"},
+      {mxf8, sizes + (8u << 24), "M = 256; with scales M is 128 in .cta_group::1"},
+      {mxf8, sizes + (25u << 17), "N = 264"},
+      {mxf8, (sizes & ~(63u << 17)) | 3u << 17 | 1u << 16,
+       "with an MN-major B of 8-bit elements N is a multiple of 16"},
+      {replaced(mxf8, "%rd3", "[%r22]"), sizes | 3u << 7,
+       "where elements of fewer than 8 bits lie there is not confirmed"},
+      {of("mxf8f6f4", 32, "%r22+0x40000000"), sizes | 2u << 4,
+       "bits 30-31 of the address of B's scales name byte 1 of a cell, and the instruction descriptor byte 2"},
+      {of("mxf8f6f4", 32, "%r22+0x00200000"), sizes,
+       "B's scales begin at lane 32 of tensor memory: they begin at lane 0"},
+      {of("mxf8f6f4", 32, "%r22+511"), sizes, "columns 511 to 512 of tensor memory are used; it has 512"},
+  };
+  for (const Wrong& one : wrong) {
+    const std::string text = failure(one.instruction, one.descriptor, k_major_128, k_major_128);
+    EXPECT_TRUE(contains(text, one.words)) << one.words << "\n" << text;
+    EXPECT_TRUE(contains(text, "tcgen05.mma")) << text;  // at the instruction
+  }
+  // The byte may stand in the address as well; ue4m3 has no sign, as cells that nobody wrote would have.
+  EXPECT_EQ(failure(of("mxf8f6f4", 32, "%r22+0x40000000"), sizes | 1u << 4, k_major_128, k_major_128), "");
+  EXPECT_TRUE(contains(failure(nvf4, pairs & ~(1u << 23), k_major_128, k_major_128),
+                       "scale 0 of row 0 of A is 0xff: ue4m3 has no sign, and bit 7 is zero"));
+}
+
+// Lanes 32 to 63 get other scales than the rest.
+TEST(TensorRefusal, DifferentCopiesOfScalesAreNamed) {
+  const uint32_t mxf8 = 8u << 17 | 8u << 24 | 1u << 23;
+  const std::string store =
+      "mov.u32 %r26, 127;\n  setp.eq.u32 %p6, %warp, 1;\n  @%p6 mov.u32 %r26, 128;\n"
+      "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%base], %r26;\n  tcgen05.wait::st.sync.aligned;\n  bar.sync 0;\n";
+  const std::string text =
+      failure("tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r22+64], %rd3, %rd4, %r25, [%r22], [%r22+8], %p5;",
+              mxf8, k_major_128, k_major_128, 0, 1, store);
+  EXPECT_TRUE(contains(text, "scale 0 of row 0 of A is 0x7f in lane 0 of tensor memory, column 0, and 0x80 in lane 32"))
+      << text;
 }
 
 TEST(TensorRefusal, WrongMatrixDescriptorsAreNamed) {
@@ -137,10 +210,17 @@ TEST(TensorRefusal, AMaskOfAPairsLanesIsEmpty) {
 TEST(TensorRefusal, FormsThatAreNotImitatedAreNamed) {
   Gpu gpu("sm_100a");
   const std::pair<const char*, const char*> forms[] = {
-      {"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
-       "block scales"},
-      {"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
-       "block scales"},
+      {"tcgen05.mma.cta_group::1.kind::mxf8f6f4 [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;", "have .block_scale"},
+      {"tcgen05.mma.cta_group::1.kind::f16.block_scale [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
+       "have .block_scale, and no others"},
+      {"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::2X [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
+       "has .scale_vec::1X (.block32)"},
+      {"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block16 [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
+       "`.kind::mxf4` .scale_vec::2X (.block32)"},
+      {"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
+       "`.kind::mxf4nvf4` has to say"},
+      {"tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale [%r1], %rd1, %rd2, [%r5], %r2, [%r3], [%r4], %p1;",
+       "sparse products are not imitated"},
       {"tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;", "sparse products are not imitated"},
       {"tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;",
        "the layout of .ws products is not confirmed"},

@@ -10,9 +10,20 @@ namespace wm::vgpu::testing::sheet {
 using std::uint32_t;
 using std::uint64_t;
 
-enum class Type { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
+enum class Type { f16, bf16, tf32, e4m3, e5m2, s8, u8, e2m3, e3m2, e2m1, ue8m0, ue4m3 };
 
-inline int bytes_of(Type type) { return type == Type::tf32 ? 4 : type == Type::f16 || type == Type::bf16 ? 2 : 1; }
+inline int bits_of(Type type) {
+  switch (type) {
+    case Type::tf32: return 32;
+    case Type::f16:
+    case Type::bf16: return 16;
+    case Type::e2m3:
+    case Type::e3m2: return 6;
+    case Type::e2m1: return 4;
+    default: return 8;
+  }
+}
+inline int bytes_of(Type type) { return bits_of(type) < 8 ? 1 : bits_of(type) / 8; }
 
 // sign, exponent and fraction of a small float.
 inline double small_float(uint32_t bits, int exponent_bits, int fraction_bits) {
@@ -23,9 +34,7 @@ inline double small_float(uint32_t bits, int exponent_bits, int fraction_bits) {
   return bits >> (exponent_bits + fraction_bits) & 1 ? -size : size;
 }
 
-inline double value(Type type, const std::uint8_t* at) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, at, static_cast<std::size_t>(bytes_of(type)));
+inline double value(Type type, uint32_t bits) {
   switch (type) {
     case Type::f16: return small_float(bits, 5, 10);
     case Type::bf16: return small_float(bits, 8, 7);
@@ -34,8 +43,25 @@ inline double value(Type type, const std::uint8_t* at) {
     case Type::e5m2: return small_float(bits, 5, 2);
     case Type::s8: return static_cast<std::int8_t>(bits);
     case Type::u8: return bits;
+    case Type::e2m3: return small_float(bits, 2, 3);
+    case Type::e3m2: return small_float(bits, 3, 2);
+    case Type::e2m1: return small_float(bits, 2, 1);
+    case Type::ue8m0: return std::ldexp(1.0, static_cast<int>(bits) - 127);
+    case Type::ue4m3: return small_float(bits, 4, 3);
   }
   return 0;
+}
+inline double value(Type type, const std::uint8_t* at) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, at, static_cast<std::size_t>(bytes_of(type)));
+  return value(type, bits);
+}
+// Of elements of fewer than 8 bits: element `i` of those that are packed from `at` on.
+inline double packed_value(Type type, const std::uint8_t* at, uint32_t i) {
+  const uint32_t first = i * static_cast<uint32_t>(bits_of(type));
+  uint32_t bits = at[first / 8];
+  if (first % 8 + static_cast<uint32_t>(bits_of(type)) > 8) bits |= uint32_t{at[first / 8 + 1]} << 8;
+  return value(type, bits >> first % 8 & ((1u << bits_of(type)) - 1));
 }
 
 // A matrix in shared memory: `swizzle` as in bits 61-63 of its descriptor.
@@ -83,6 +109,17 @@ inline Cell cell_of_d(int blocks, int m, int n, uint32_t i, uint32_t j) {
   if (blocks == 1) return {i % 16 + 32 * (i / 16), j};
   const uint32_t half = static_cast<uint32_t>(n) / 2;
   return {i % 64 + 64 * (j / half), j % half};
+}
+
+// Where the scales of row i of A, or of row i of B (N x K), lie: a cell, and how often it is repeated 32 lanes on.
+struct ScaleCells {
+  Cell first;
+  uint32_t copies;
+};
+inline ScaleCells cells_of_scales(bool of_b, int blocks, int m, int n, uint32_t i) {
+  if (!of_b || blocks == 1 || m == 256) return {{i % 32, i / 32}, 4};
+  const uint32_t half = static_cast<uint32_t>(n) / 2;
+  return {{i % half % 32 + 64 * (i / half), i % half / 32}, 2};
 }
 
 // Shapes of ld and st: lane t, register r.

@@ -1,10 +1,12 @@
 // Widening and transposing of operands, eight rows at a time.
 #include "vgpu/isa/numeric/panel.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "vgpu/isa/numeric/dispatch.hpp"
 #include "vgpu/isa/numeric/halves.hpp"
+#include "vgpu/isa/numeric/narrow.hpp"
 
 namespace wm::vgpu::numeric {
 
@@ -18,6 +20,17 @@ using Four [[gnu::vector_size(16)]] = float;
   return value;
 }
 [[gnu::always_inline]] inline void store(float* to, Four value) { std::memcpy(to, &value, sizeof value); }
+
+template <Narrow format>
+const std::array<float, 64>& narrow_numbers() {
+  static const std::array<float, 64> all = [] {
+    std::array<float, 64> numbers{};
+    for (std::uint32_t bits = 0; bits < 1u << bits_of(format); ++bits)
+      numbers[bits] = f32_from(f32_of_narrow(format, bits));
+    return numbers;
+  }();
+  return all;
+}
 
 // One element of each type at `index`, as f32. Tensor cores ignore the low 13 bits of tf32.
 template <Element element>
@@ -36,6 +49,14 @@ template <Element element>
     return f32_of_e5m2(bytes[index]);
   } else if constexpr (element == Element::s8) {
     return static_cast<float>(static_cast<std::int8_t>(bytes[index]));
+  } else if constexpr (element == Element::e2m3) {
+    return narrow_numbers<Narrow::e2m3>()[bytes[index] & 63];
+  } else if constexpr (element == Element::e3m2) {
+    return narrow_numbers<Narrow::e3m2>()[bytes[index] & 63];
+  } else if constexpr (element == Element::e2m1) {
+    return narrow_numbers<Narrow::e2m1>()[bytes[index] & 15];
+  } else if constexpr (element == Element::e2m1_pairs) {
+    return narrow_numbers<Narrow::e2m1>()[bytes[index / 2] >> index % 2 * 4 & 15];
   } else {
     return static_cast<float>(bytes[index]);
   }
@@ -52,6 +73,10 @@ void with_element(Element element, const Body& body) {
     case Element::e5m2: return body(std::integral_constant<Element, Element::e5m2>{});
     case Element::s8: return body(std::integral_constant<Element, Element::s8>{});
     case Element::u8: return body(std::integral_constant<Element, Element::u8>{});
+    case Element::e2m3: return body(std::integral_constant<Element, Element::e2m3>{});
+    case Element::e3m2: return body(std::integral_constant<Element, Element::e3m2>{});
+    case Element::e2m1: return body(std::integral_constant<Element, Element::e2m1>{});
+    case Element::e2m1_pairs: return body(std::integral_constant<Element, Element::e2m1_pairs>{});
   }
 }
 
@@ -97,6 +122,19 @@ void transpose_group(Element element, const RawGroup& group, int k, const Use& u
 }
 
 }  // namespace
+
+void spread_packed(Element element, RawGroup& group) {
+  const int bits = element == Element::e2m1 ? 4 : 6;
+  for (auto& row : group.bytes)
+    for (std::uint8_t* chunk : {row, row + 16}) {
+      std::uint8_t packed[17] = {};  // an element may reach into the byte behind its own
+      std::memcpy(packed, chunk, 16);
+      for (int i = 0; i < 16; ++i) {
+        const int at = i * bits, word = packed[at / 8] | packed[at / 8 + 1] << 8;
+        chunk[i] = static_cast<std::uint8_t>(word >> at % 8 & ((1 << bits) - 1));
+      }
+    }
+}
 
 void widen_columns(Element element, const RawGroup& group, int k, float* panel) {
   transpose_group<true>(

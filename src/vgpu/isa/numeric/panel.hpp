@@ -9,25 +9,34 @@
 
 namespace wm::vgpu::numeric {
 
-enum class Element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
+// e2m3, e3m2 and e2m1 take a byte each here, in its low bits; of e2m1_pairs two share one, the first in the low half.
+enum class Element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, e2m3, e3m2, e2m1, e2m1_pairs };
 
 constexpr int bits_of(Element element) {
   switch (element) {
     case Element::tf32: return 32;
     case Element::f16:
     case Element::bf16: return 16;
+    case Element::e2m1_pairs: return 4;
     default: return 8;
   }
+}
+// In shared memory sixteen of these lie together at the start of 16 bytes, and the rest of those is a gap.
+constexpr bool has_gaps(Element element) {
+  return element == Element::e2m3 || element == Element::e3m2 || element == Element::e2m1;
 }
 constexpr bool is_integer(Element element) { return element == Element::s8 || element == Element::u8; }
 
 inline constexpr int slice_bytes = 32;                                                        // along k
-constexpr int slice_elements(Element element) { return slice_bytes * 8 / bits_of(element); }  // 8, 16 or 32
+constexpr int slice_elements(Element element) { return slice_bytes * 8 / bits_of(element); }  // 8, 16, 32 or 64
 
 // Eight rows (or columns) of one slice, as they lie in memory.
 struct RawGroup {
   alignas(32) std::uint8_t bytes[8][slice_bytes];
 };
+
+// Of elements with gaps: each into its own byte.
+void spread_packed(Element element, RawGroup& group);
 
 // Widens a group. Panels are [k][8]; of B the even columns come first, as an accumulator's registers want them.
 // `k` is the number of elements used (slice_elements, or half of it).

@@ -9,13 +9,19 @@
 
 namespace wm::vgpu::numeric {
 
-enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8 };
+enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+constexpr bool has_scales(TensorKind kind) { return kind >= TensorKind::mxf8f6f4; }
+// Two elements of four bits in each byte, 64 along k.
+constexpr bool is_packed(TensorKind kind) { return kind == TensorKind::mxf4 || kind == TensorKind::mxf4nvf4; }
 
 // What surrounds an instruction descriptor and decides what it may say.
 struct TensorForm {
   TensorKind kind = TensorKind::f16;
   int blocks = 1;  // .cta_group
   bool a_in_tensor_memory = false;
+  int scale_group = 0;  // elements along k that share a scale, 16 or 32; 0: there are no scales
+
+  int scales() const { return (is_packed(kind) ? 64 : 32) / scale_group; }  // of a row, along k
 };
 
 struct InstructionDescriptor {
@@ -31,12 +37,18 @@ struct InstructionDescriptor {
   bool saturate() const { return field(3, 1) != 0; }
   Element a(TensorKind kind) const { return element(kind, field(7, 3)); }
   Element b(TensorKind kind) const { return element(kind, field(10, 3)); }
-  Sum sum() const { return static_cast<Sum>(field(4, 2)); }
+  Sum sum(TensorKind kind) const { return has_scales(kind) ? Sum::f32 : static_cast<Sum>(field(4, 2)); }
+  // Of kinds with scales: the first of a cell's four bytes that are used, and whether they are powers of two.
+  std::uint32_t a_scale_byte() const { return field(29, 2); }
+  std::uint32_t b_scale_byte() const { return field(4, 2); }
+  bool scales_are_ue8m0() const { return field(23, 1) != 0; }
 
   // Why there is no such product, or none here; empty where there is. The other functions are for what passed it.
   std::string refusal(const TensorForm& form) const;
 
  private:
+  std::string dense_refusal(const TensorForm& form) const;
+  std::string scaled_refusal(const TensorForm& form) const;
   static Element element(TensorKind kind, std::uint32_t code);
 };
 

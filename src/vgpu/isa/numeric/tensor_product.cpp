@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "vgpu/isa/numeric/halves.hpp"
 #include "vgpu/isa/numeric/operands.hpp"
 
@@ -54,7 +56,7 @@ void gather_a(const TensorShape& shape, const TensorStep& step, const TensorBloc
     float* to = panels + (eight / 2 * k + at) * spread_row + eight % 2 * 32;
     const auto number = static_cast<std::uint32_t>(eight);
     if (step.a_cells) {
-      // Its lanes are those of D; where the upper ones hold a copy, it is the same (row_of_two_kinds).
+      // Its lanes are those of D; where the upper ones hold a copy, it is the same (refusal_of_cells).
       TensorShape like = shape;
       like.d = *step.a_cells;
       const TensorAddress place = like.place(eight / 2, 0);
@@ -67,9 +69,14 @@ void gather_a(const TensorShape& shape, const TensorStep& step, const TensorBloc
       read_turned(group, step.a, number, shape.a, reader, 'A');
     } else {
       read_rows(group, step.a.matrix, number, reader, 'A');
+      if (has_gaps(shape.a)) spread_packed(shape.a, group);
     }
     widen_rows(shape.a, group, shape.k(), step.negate, to, spread_row);
   }
+  if (step.scales)
+    for (int sixteen = 0; sixteen < shape.rows() / 16; ++sixteen)
+      scale_rows(shape, *step.scales, *block.memory, static_cast<std::uint32_t>(16 * sixteen),
+                 panels + (sixteen * k + at) * spread_row);
 }
 
 // The columns of B that block `part` of the pair has.
@@ -90,6 +97,7 @@ void gather_b(const TensorShape& shape, const TensorStep& step, SharedReader& re
       read_turned(group, step.b, number, shape.b, reader, 'B');
     else
       read_rows(group, step.b.matrix, number, reader, 'B');
+    if (has_gaps(shape.b)) spread_packed(shape.b, group);
     widen_columns(shape.b, group, shape.k(), to);
   }
 }
@@ -145,16 +153,21 @@ class Accumulators {
 
 }  // namespace
 
-std::optional<std::uint32_t> row_of_two_kinds(const TensorShape& shape, const TensorStep& step,
-                                              std::span<const TensorBlock> blocks) {
-  if (!step.a_cells || !shape.halves()) return std::nullopt;
-  for (const TensorBlock& block : blocks)
-    for (std::uint32_t row = 0; row < 64; ++row)
-      for (std::uint32_t word = 0; word < slice_bytes / 4; ++word)
-        if (const std::uint32_t column = step.a_cells->column + word;
-            block.memory->at(row, column) != block.memory->at(row + 64, column))
-          return row;
-  return std::nullopt;
+std::string refusal_of_cells(const TensorShape& shape, const TensorStep& step, std::span<const TensorBlock> blocks) {
+  for (const TensorBlock& block : blocks) {
+    if (step.a_cells && shape.halves())
+      for (std::uint32_t row = 0; row < 64; ++row)
+        for (std::uint32_t word = 0; word < slice_bytes / 4; ++word)
+          if (const std::uint32_t column = step.a_cells->column + word;
+              block.memory->at(row, column) != block.memory->at(row + 64, column))
+            return fmt::format(
+                "row {0} of A differs between lanes {0} and {1} of tensor memory: of 64 rows in each of "
+                "two blocks both hold it",
+                row, row + 64);
+    if (step.scales)
+      if (std::string no = refusal_of_scales(shape, *step.scales, *block.memory); !no.empty()) return no;
+  }
+  return {};
 }
 
 std::optional<OutOfWindow> tensor_product(const TensorShape& shape, std::span<const TensorStep> steps,
@@ -167,14 +180,25 @@ std::optional<OutOfWindow> tensor_product(const TensorShape& shape, std::span<co
     while (count < std::min(most, steps.size()) && steps[count].accumulate && steps[count].scale == 0) ++count;
     const int k = static_cast<int>(count) * shape.k();
     const auto at = [&](std::size_t step) { return static_cast<int>(step) * shape.k(); };
-    for (std::size_t part = 0; part < blocks.size(); ++part) {
-      SharedReader reader(blocks[part].shared);
-      for (std::size_t i = 0; i < count; ++i)
-        gather_b(shape, steps[i], reader, panels.b.get(), at(i), k, static_cast<int>(part));
-      if (reader.problem()) return reader.problem();
-    }
+    const auto gather_all_b = [&]() -> std::optional<OutOfWindow> {
+      for (std::size_t part = 0; part < blocks.size(); ++part) {
+        SharedReader reader(blocks[part].shared);
+        for (std::size_t i = 0; i < count; ++i)
+          gather_b(shape, steps[i], reader, panels.b.get(), at(i), k, static_cast<int>(part));
+        if (reader.problem()) return reader.problem();
+      }
+      return std::nullopt;
+    };
+    if (auto problem = gather_all_b()) return problem;
     for (std::size_t part = 0; part < blocks.size(); ++part) {
       const TensorBlock& block = blocks[part];
+      if (steps[0].scales) {  // each block has its own, of all columns
+        if (part > 0) gather_all_b();
+        for (std::size_t i = 0; i < count; ++i)
+          for (int eight = 0; eight < eights; ++eight)
+            scale_columns(shape, *steps[i].scales, *block.memory, static_cast<std::uint32_t>(8 * eight),
+                          panels.b.get() + (eight * k + at(i)) * 8);
+      }
       SharedReader reader(block.shared);
       for (std::size_t i = 0; i < count; ++i) gather_a(shape, steps[i], block, reader, panels.a.get(), at(i), k);
       if (reader.problem()) return reader.problem();

@@ -2,7 +2,8 @@
 // memory; one block's, or a pair's, of which each block has half of the rows of A and D and half of the columns of B.
 //
 // Products are exact and sums f32 fused multiply-adds in order of k, as in wgmma.hpp; integers are exact. How the chip
-// adds is specified by nobody.
+// adds is specified by nobody. With scales, operands are multiplied with theirs first, in f32, which is exact where the
+// result is a number of f32.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "vgpu/isa/numeric/tensor_descriptor.hpp"
+#include "vgpu/isa/numeric/tensor_scales.hpp"
 #include "vgpu/isa/numeric/wgmma.hpp"
 #include "vgpu/machine/tensor_memory.hpp"
 
@@ -42,6 +44,7 @@ struct TensorStep {
   bool negate = false;     // A's or B's numbers; both is neither
   bool accumulate = true;  // false: D is not read
   int scale = 0;           // D is first divided by 2^scale
+  std::optional<TensorScales> scales;
 };
 
 // What one block brings.
@@ -50,9 +53,9 @@ struct TensorBlock {
   TensorMemory* memory = nullptr;
 };
 
-// Of a shape in halves, a row of A in tensor memory whose two copies differ: what the chip makes of that nobody says.
-std::optional<std::uint32_t> row_of_two_kinds(const TensorShape& shape, const TensorStep& step,
-                                              std::span<const TensorBlock> blocks);
+// Why a step cannot be done with what tensor memory holds: copies, of A or of scales, that differ. What the chip makes
+// of them nobody says.
+std::string refusal_of_cells(const TensorShape& shape, const TensorStep& step, std::span<const TensorBlock> blocks);
 
 // Runs steps that follow one another on the same D: the same result as one by one, and faster. Where a step would read
 // outside of shared memory, that step writes nothing.
