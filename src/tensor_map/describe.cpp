@@ -40,7 +40,7 @@ std::string swizzle_words(Swizzle swizzle) {
   }
 }
 
-// Packed elements that are aligned to 16 bytes take a byte each in shared memory.
+// Packed elements that are aligned to 16 bytes take a byte each in shared memory, counting the gaps.
 std::size_t shared_bits_of(MapElement element) {
   const bool padded = element == MapElement::u4x16_align16 || element == MapElement::u6x16_align16;
   return padded ? 8 : bits_of(element);
@@ -62,14 +62,15 @@ std::size_t TensorMapSpec::box_bytes() const {
     }
   }
   if (interleaved) return static_cast<std::size_t>(count) * (interleave == Interleave::b16 ? 16 : 32);
-  return static_cast<std::size_t>(count) * shared_bits_of(element) / 8;
+  return static_cast<std::size_t>(count) * bits_of(element) / 8;
 }
 
 std::size_t TensorMapSpec::tile_bytes() const {
   if (interleave != Interleave::none) return box_bytes();
   const std::int64_t elements = mode == MapMode::im2col ? channels_per_pixel : box.back();
-  const std::size_t row = static_cast<std::size_t>(elements) * shared_bits_of(element) / 8, span = span_of(swizzle);
-  return row == 0 || row >= span ? box_bytes() : box_bytes() / row * span;
+  const std::size_t row = static_cast<std::size_t>(elements) * bits_of(element) / 8;
+  const std::size_t row_in_tile = static_cast<std::size_t>(elements) * shared_bits_of(element) / 8;
+  return row == 0 ? box_bytes() : box_bytes() / row * std::max(row_in_tile, span_of(swizzle));
 }
 
 std::string TensorMapSpec::describe(const Architecture& arch) const {

@@ -11,25 +11,36 @@
 
 namespace wm::vgpu::copy {
 
-std::uint32_t element_bytes(const Fields& map) {
-  const std::size_t bits = bits_of(map.element);
-  if (bits < 8)
-    throw Error(ErrorCode::unsupported, "the virtual GPU does not copy tensors of " +
-                                            std::string(name_of(map.element)) + ", a Blackwell element type");
-  return static_cast<std::uint32_t>(bits / 8);
+Unit unit_of(const Fields& map) {
+  const auto bits = static_cast<std::uint32_t>(bits_of(map.element));
+  if (bits >= 8) return {1, bits / 8, bits / 8};
+  if (map.element == MapElement::u4x16_align8) return {2, 1, 1};
+  if (map.interleave != Interleave::none)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the virtual GPU does not copy interleaved tensors of {}", name_of(map.element)));
+  return {16, 2 * bits, 16};
 }
 
 std::optional<std::string> refusal_of_load(const Fields& map, const Coordinates& coordinates) {
-  const std::int64_t byte = std::int64_t{coordinates.at[0]} * element_bytes(map);
-  if (map.interleave != Interleave::none || byte % 16 == 0) return std::nullopt;
+  if (map.interleave != Interleave::none) return std::nullopt;
+  const Unit unit = unit_of(map);
+  const std::int64_t at = coordinates.at[0];
+  if (unit.pitch != unit.bytes) {
+    if (at % 128 == 0) return std::nullopt;
+    return fmt::format("the innermost coordinate {} of a tensor of {} is no multiple of 128", at, name_of(map.element));
+  }
+  if (at % unit.elements == 0 && at / unit.elements * unit.bytes % 16 == 0) return std::nullopt;
   return fmt::format(
       "the innermost coordinate {} of a tensor of {} is at byte {}: the copy engine goes in steps of 16 bytes, and the "
       "chip answers with an illegal instruction",
-      coordinates.at[0], name_of(map.element), byte);
+      at, name_of(map.element), at * static_cast<std::int64_t>(bits_of(map.element)) / 8);
 }
 
 std::optional<std::string> refusal_of_store(const Fields& map, const Coordinates& coordinates) {
   if (auto refusal = refusal_of_load(map, coordinates)) return refusal;
+  if (const Unit unit = unit_of(map); unit.pitch != unit.bytes)
+    return fmt::format("a tensor of {} is stored: what becomes of the gaps of its tile is not confirmed",
+                       name_of(map.element));
   if (const std::array<std::int32_t, 3> none{}; map.lower != none || map.upper != none)
     return "a tensor store goes through an im2col map whose corners are not all 0: the chip answers with an illegal "
            "instruction; store through a map without corners";
@@ -58,7 +69,7 @@ namespace detail {
 // is a pixel: a slice of 16 or 32 bytes, always whole, because the last one is padded in memory. A copy moves one
 // slice, whatever the box says of that dimension.
 Route route(const Fields& map, const Coordinates& coordinates) {
-  const std::uint32_t bytes = element_bytes(map);
+  const Unit unit = unit_of(map);
   const bool interleaved = map.interleave != Interleave::none;
   const bool im2col = map.mode == MapMode::im2col;
   const auto level = [&](std::uint32_t dim) {
@@ -70,8 +81,8 @@ Route route(const Fields& map, const Coordinates& coordinates) {
   Route route;
   route.address = map.address;
   if (interleaved) {
-    const std::uint32_t channels = slice_bytes(map.interleave) / bytes;
-    route.line = {0, channels, channels, bytes, slice_bytes(map.interleave)};
+    const std::uint32_t channels = slice_bytes(map.interleave) / unit.bytes;
+    route.line = {0, channels, channels, unit, slice_bytes(map.interleave)};
     const std::uint32_t slices = map.rank - 2;
     const Level slice = level(slices);
     route.address += static_cast<std::uint64_t>(slice.start) * slice.stride;
@@ -81,9 +92,10 @@ Route route(const Fields& map, const Coordinates& coordinates) {
     return route;
   }
   if (const auto refusal = refusal_of_load(map, coordinates)) throw Error(ErrorCode::execution, *refusal);
-  const std::uint32_t elements = im2col ? map.channels : map.box[0];
-  route.line = {coordinates.at[0], static_cast<std::int64_t>(map.dims[0]), elements, bytes,
-                std::max(elements * bytes, static_cast<std::uint32_t>(span_of(map.swizzle)))};
+  const std::uint32_t units = (im2col ? map.channels : map.box[0]) / unit.elements;
+  route.line = {coordinates.at[0] / static_cast<std::int64_t>(unit.elements),
+                static_cast<std::int64_t>(map.dims[0] / unit.elements), units, unit,
+                std::max(units * unit.pitch, static_cast<std::uint32_t>(span_of(map.swizzle)))};
   for (std::uint32_t dim = 1; dim < map.rank; ++dim) route.level[route.levels++] = level(dim);
   return route;
 }
@@ -123,7 +135,7 @@ std::uint64_t tile_end(const Fields& map, std::uint32_t tile) {
   const auto last = static_cast<std::uint32_t>(tile + extent - 1), line = last / line_bytes * line_bytes;
   const bool interleaved = map.interleave != Interleave::none;
   const std::uint32_t first = interleaved ? line : last + 1 - route.line.pitch;
-  const std::uint32_t end = interleaved ? last + 1 : first + route.line.bytes();
+  const std::uint32_t end = interleaved ? last + 1 : first + route.line.extent();
   std::uint64_t touched = 0;
   for (std::uint32_t at = first; at < end; at += atom_of(map.swizzle))
     touched = std::max<std::uint64_t>(touched, swizzled(map.swizzle, at) + std::uint64_t{atom_of(map.swizzle)});

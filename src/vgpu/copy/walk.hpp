@@ -39,8 +39,15 @@ std::uint32_t tile_extent(const Fields& map);
 // the swizzle's span this depends on the tile's place, and may be before or behind the end of its extent.
 std::uint64_t tile_end(const Fields& map, std::uint32_t tile);
 
-// Bytes of an element; throws unsupported for those of Blackwell, which this engine does not copy.
-std::uint32_t element_bytes(const Fields& map);
+// What lies together along the innermost dimension: an element, or those of fewer than 8 bits that share bytes. Two of
+// 16u4_align8b are a byte. Sixteen of the others are 8 or 12 bytes of global memory and begin every 16 bytes of the
+// tile; the gap behind them is no part of the copy. Throws unsupported where such gaps would be interleaved.
+struct Unit {
+  std::uint32_t elements = 1;
+  std::uint32_t bytes = 1;  // that are moved
+  std::uint32_t pitch = 1;  // bytes of the tile from one to the next
+};
+Unit unit_of(const Fields& map);
 
 // Why the chip answers a load from there with an illegal instruction; nothing where it does not.
 std::optional<std::string> refusal_of_load(const Fields& map, const Coordinates& coordinates);
@@ -57,12 +64,14 @@ struct Level {
   std::uint64_t stride = 0;  // bytes from one coordinate to the next
 };
 
-// A stretch of the innermost dimension: `elements` of `element_bytes` from coordinate `start`.
+// A stretch of the innermost dimension: `units` from coordinate `start` on, counted in units.
 struct Line {
-  std::int64_t start = 0, size = 0;  // coordinate of the first element, elements of the dimension
-  std::uint32_t elements = 0, element_bytes = 0;
+  std::int64_t start = 0, size = 0;  // coordinate of the first unit, units of the dimension
+  std::uint32_t units = 0;
+  Unit unit;
   std::uint32_t pitch = 0;  // bytes of the tile from this line to the next
-  std::uint32_t bytes() const { return elements * element_bytes; }
+  std::uint32_t bytes() const { return units * unit.bytes; }
+  std::uint32_t extent() const { return units * unit.pitch; }  // in the tile
 };
 
 // Everything a walk needs, computed once a copy.
@@ -77,16 +86,20 @@ Route route(const Fields& map, const Coordinates& coordinates);
 
 template <class Visit>
 void visit_line(const Line& line, std::uint64_t address, std::uint32_t tile, bool inside, Visit& visit) {
-  const std::uint32_t element_bytes = line.element_bytes;
-  const std::int64_t elements = line.elements;
-  const std::int64_t first = inside ? std::clamp<std::int64_t>(-line.start, 0, elements) : elements;
-  const std::int64_t end = inside ? std::clamp<std::int64_t>(line.size - line.start, first, elements) : elements;
-  const auto bytes = [&](std::int64_t count) { return static_cast<std::uint32_t>(count) * element_bytes; };
-  if (first > 0) visit(Run{0, tile, bytes(first), false});
-  if (end > first)
-    visit(Run{address + static_cast<std::uint64_t>(line.start + first) * element_bytes, tile + bytes(first),
-              bytes(end - first), true});
-  if (elements > end) visit(Run{0, tile + bytes(end), bytes(elements - end), false});
+  const std::int64_t units = line.units;
+  const std::int64_t first = inside ? std::clamp<std::int64_t>(-line.start, 0, units) : units;
+  const std::int64_t end = inside ? std::clamp<std::int64_t>(line.size - line.start, first, units) : units;
+  // Units without gaps lie together.
+  const auto visit_units = [&](std::int64_t from, std::int64_t to, bool are_inside) {
+    const std::int64_t step = line.unit.pitch == line.unit.bytes ? to - from : 1;
+    for (; from < to; from += step)
+      visit(Run{are_inside ? address + static_cast<std::uint64_t>(line.start + from) * line.unit.bytes : 0,
+                tile + static_cast<std::uint32_t>(from) * line.unit.pitch,
+                static_cast<std::uint32_t>(step) * line.unit.bytes, are_inside});
+  };
+  visit_units(0, first, false);
+  visit_units(first, end, true);
+  visit_units(end, units, false);
 }
 
 inline bool inside(const Level& level, std::int64_t coordinate) { return coordinate >= 0 && coordinate < level.size; }

@@ -193,7 +193,8 @@ void check_row(const Warp& warp, const Fields& map, u32 lane) {
   if (map.box[1] != 1)
     warp.fault(fmt::format("the tensor map's box has {} rows; of .tile::gather4 and scatter4 it has one", map.box[1]),
                lane);
-  const auto span = static_cast<u32>(span_of(map.swizzle)), bytes = map.box[0] * copy::element_bytes(map);
+  const copy::Unit unit = copy::unit_of(map);
+  const u32 span = static_cast<u32>(span_of(map.swizzle)), bytes = map.box[0] / unit.elements * unit.pitch;
   if (map.swizzle != Swizzle::none && bytes != span)
     warp.fault(
         fmt::format("a row has {} bytes and its swizzle {}: how four such rows lie is not confirmed", bytes, span),
@@ -213,7 +214,7 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   Fields map;
   try {
     map = tensor_map::decode_virtual(std::span<const std::byte, 128>(bytes, 128));
-    copy::element_bytes(map);
+    copy::unit_of(map);
   } catch (const Error& error) {
     warp.fault(fmt::format("the tensor map at {:#x}: {}", address, error.what()), lane);
   }
@@ -252,13 +253,14 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
   issue.barrier = tile.barrier;
   issue.map = map_address;
   issue.tile = tile.shared;
-  const u32 pattern = copy::pattern_of(map.swizzle), element = copy::element_bytes(map);
+  const copy::Unit unit = copy::unit_of(map);
+  const u32 pattern = copy::pattern_of(map.swizzle);
   issue.layout.pattern = pattern;
   issue.layout.chunks =
       pattern == 0 || map.swizzle == Swizzle::b32 || map.swizzle == Swizzle::b64 || map.swizzle == Swizzle::b128;
   if (map.interleave == Interleave::none)
-    issue.layout.row_bytes = (map.mode == MapMode::im2col ? map.channels : map.box[0]) * element;
-  issue.layout.float_bytes = is_floating(map.element) ? element : 0;
+    issue.layout.row_bytes = (map.mode == MapMode::im2col ? map.channels : map.box[0]) / unit.elements * unit.pitch;
+  issue.layout.float_bytes = is_floating(map.element) ? unit.bytes : 0;
   issue.layout.aligned = pattern == 0 || tile.shared % pattern == 0;
   return observer->copy_issued(warp, lane, issue);
 }
