@@ -83,6 +83,14 @@ void Clock::promote_tensor(Known from, Known to) {
       of(entry.times, to) = std::max(of(entry.times, to), of(entry.times, from));
 }
 
+Clock Clock::tensor_done(Known way) const {
+  Clock result;
+  for (const Entry& entry : entries_)
+    if (entry.component >> 63 != 0 && (entry.component & tensor_line) != 0 && of(entry.times, way) != 0)
+      result.entries_.push_back({entry.component, plainly(of(entry.times, way))});
+  return result;
+}
+
 Clock Clock::only(std::initializer_list<Known> kept) const {
   Clock result;
   result.entries_.reserve(entries_.size());

@@ -76,6 +76,8 @@ class Clock {
   void promote(Known from, Known to);
   // The same for lines of tcgen05 alone: its fences.
   void promote_tensor(Known from, Known to);
+  // Of lines of tcgen05, all that is known in this way as done.
+  Clock tensor_done(Known way) const;
   // Only what is known in these ways.
   Clock only(std::initializer_list<Known> kept) const;
   // What a relaxed write passes on after a fence of the scope `fenced`.

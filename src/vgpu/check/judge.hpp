@@ -77,9 +77,10 @@ class Judge final : public Observer {
   // A line of asynchronous work that completes in groups, in order: cp.async or bulk copies of a thread, wgmma of a
   // warp.
   struct GroupLine {
-    u64 id = 0;      // 0: not used yet; + 1 is the line of its sources' reads
-    u32 open = 1;    // number of the group that is not committed yet
-    u32 source = 0;  // the last work that reads shared memory
+    u64 id = 0;            // 0: not used yet; + 1 is the line of its sources' reads
+    u32 open = 1;          // number of the group that is not committed yet
+    u32 source = 0;        // the last work that reads shared memory
+    bool follows = false;  // tcgen05: work was issued behind the last fence after a synchronisation
   };
 
   struct WarpState {

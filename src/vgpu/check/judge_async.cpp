@@ -105,6 +105,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
   if (GroupLine* const line = tensor_line_of(state, effect.completion, lane)) {
     if (line->id == 0) line->id = new_line() | tensor_line;
+    line->follows = true;
     work.tensor = true;
     work.line = work.source_line = line->id;
     work.time = work.source_time = line->open;

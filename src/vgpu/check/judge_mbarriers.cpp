@@ -207,7 +207,9 @@ u64 Judge::arrival_issued(const Warp& warp, u32 lane, u64 address, bool incremen
   GroupLine& line = tensor != nullptr ? *tensor : state.copies[lane];
   // When it arrives, all work so far is done: also that of the group that is still open.
   if (tensor != nullptr) {
+    const Clock followed = message.tensor_done(Known::map_acquired);
     message = message.only({Known::reads, Known::control});
+    if (line.follows) message.join(followed);  // this thread's work came after that of others, and is done
     Times times = plainly(line.open);
     of(times, Known::map_released) = line.open;  // tcgen05.commit contains the fence before a synchronisation
     if (line.id != 0) message.learn(async_line(line.id), times);

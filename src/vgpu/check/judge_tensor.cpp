@@ -34,6 +34,7 @@ void Judge::fence_tensor(const Warp& warp, const Effect& effect, u32 lanes) {
   const Known fenced = effect.acquires() ? Known::map_acquired : Known::map_released;
   if (effect.acquires()) {
     state.clock.change(lanes, [](LaneClass& c) { c.clock.promote_tensor(Known::map_released, Known::map_acquired); });
+    for (u32 left = lanes; left != 0; left &= left - 1) state.tensor_products[std::countr_zero(left)].follows = false;
   } else {
     // What a lane has asked for may be going on: only products and copies of others may follow it already.
     for (u32 left = lanes; left != 0; left &= left - 1) {

@@ -145,7 +145,14 @@ Step relinquish_op(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-Step fence_op(Warp&, const Op&, u32) { return Step::go; }
+// Products and copies of other threads may follow those of this one without a commit between.
+template <bool after>
+Step fence_op(Warp& warp, const Op&, u32 active) {
+  if (warp.cluster().run->options.mode == Mode::friendly) return Step::go;  // there they are done as they were issued
+  AsyncQueue& queue = warp.cluster().async;
+  after ? queue.acquire(tensor_stream(warp, 0), active) : queue.release(tensor_stream(warp, 0), active);
+  return Step::go;
+}
 
 void decode_allocate(FunctionDecoder& d) {
   Allocation a;
@@ -267,7 +274,8 @@ void tensor_core_family(FunctionDecoder& d) {
   if (operation == "commit") return decode_commit(d);
   if (operation == "fence::before_thread_sync" || operation == "fence::after_thread_sync") {
     d.expect_operands(0);
-    d.emit(&fence_op, Effect::tensor_fence(operation == "fence::after_thread_sync"));
+    const bool after = operation == "fence::after_thread_sync";
+    d.emit(after ? &fence_op<true> : &fence_op<false>, Effect::tensor_fence(after));
     return;
   }
   if (operation == "shift") d.refuse("in which direction rows move is not confirmed");

@@ -1,6 +1,8 @@
 // When asynchronous operations make progress.
 #include "vgpu/machine/async.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "vgpu/machine/block.hpp"
@@ -37,19 +39,45 @@ Origin Origin::of(Warp& warp, u32 lane) { return {&warp, warp.function(), warp.p
 void AsyncQueue::issue(Cluster& cluster, std::unique_ptr<AsyncOperation> operation) {
   ++cluster.events;
   ++cluster.advances;
-  if (operation->stream != 0) streams_[operation->stream].push_back(operation.get());
+  operation->number = ++issued_;
+  if (operation->stream != 0) {
+    streams_[operation->stream].push_back(operation.get());
+    if (const auto from = acquired_.find(operation->stream); from != acquired_.end()) operation->follows = from->second;
+  }
   // As early as allowed, or only when nobody can go on without it: both ends find bugs that the middle hides.
   const bool adversarial = cluster.run->options.mode == Mode::adversarial;
   const bool late = adversarial && cluster.random.chance(2);
   Operations& operations = late ? late_ : pending_;
   operations.push_back(std::move(operation));
-  if (adversarial && !late && first_of_stream(*pending_.back()))
+  if (adversarial && !late && may_advance(*pending_.back()))
     while (!advance_at(cluster, pending_, pending_.size() - 1, &cluster.random)) {
     }
 }
 
-bool AsyncQueue::first_of_stream(const AsyncOperation& operation) const {
-  return operation.stream == 0 || streams_.at(operation.stream).front() == &operation;
+bool AsyncQueue::may_advance(const AsyncOperation& operation) const {
+  if (operation.stream == 0) return true;
+  if (streams_.at(operation.stream).front() != &operation) return false;
+  if (operation.follows == 0 || released_ == 0) return true;
+  return std::none_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
+    return stream.first != operation.stream && !stream.second.empty() && stream.second.front()->released &&
+           stream.second.front()->number < operation.follows;
+  });
+}
+
+void AsyncQueue::release(u64 first, u32 lanes) {
+  for (auto stream = streams_.lower_bound(first); stream != streams_.end() && stream->first < first + lanes_per_warp;
+       ++stream)
+    if (lanes >> (stream->first - first) & 1)
+      for (AsyncOperation* operation : stream->second) {
+        released_ += !operation->released;
+        operation->released = true;
+      }
+}
+
+void AsyncQueue::acquire(u64 first, u32 lanes) {
+  if (released_ == 0) return;
+  for (u32 lane = 0; lane < lanes_per_warp; ++lane)
+    if (lanes >> lane & 1) acquired_[first + lane] = issued_ + 1;
 }
 
 // What is done leaves its place to the last of them.
@@ -57,6 +85,7 @@ bool AsyncQueue::advance_at(Cluster& cluster, Operations& operations, std::size_
   ++cluster.events;
   ++cluster.advances;
   if (!advance(*operations[index], cluster, dice)) return false;
+  released_ -= operations[index]->released;
   if (const u64 stream = operations[index]->stream; stream != 0) streams_.at(stream).pop_front();
   operations[index] = std::move(operations.back());
   operations.pop_back();
@@ -74,7 +103,7 @@ bool AsyncQueue::pump(Cluster& cluster) {
   }
   bool moved = false;
   for (std::size_t i = 0; i < pending_.size();) {
-    if (!cluster.random.chance(4) || !first_of_stream(*pending_[i])) {
+    if (!cluster.random.chance(4) || !may_advance(*pending_[i])) {
       ++i;
       continue;
     }
@@ -93,7 +122,7 @@ bool AsyncQueue::force(Cluster& cluster) {
     const std::size_t index = cluster.random.below(static_cast<u32>(pending_.size() + late_.size()));
     Operations& operations = index < pending_.size() ? pending_ : late_;
     const std::size_t at = index < pending_.size() ? index : index - pending_.size();
-    if (!first_of_stream(*operations[at])) continue;
+    if (!may_advance(*operations[at])) continue;
     advance_at(cluster, operations, at, dice);
     --left;
   }

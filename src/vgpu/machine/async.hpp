@@ -47,6 +47,12 @@ class AsyncOperation {
   Origin origin;
   u64 watched = 0;  // the observer's number for it
   u64 stream = 0;   // operations of one stream complete in the order of their issue; 0: independent
+
+ private:
+  friend class AsyncQueue;
+  u64 number = 0;         // in the order of issue
+  bool released = false;  // its stream has let others follow
+  u64 follows = 0;        // it comes after what others have released of what has a smaller number
 };
 
 class AsyncQueue {
@@ -56,19 +62,29 @@ class AsyncQueue {
   bool pump(Cluster& cluster);
   // Nobody can go on: moves at least one operation. False where there is none.
   bool force(Cluster& cluster);
+  // Streams `first` + i for each bit of `lanes` let what is behind their pending operations follow those, and what is
+  // issued in them from now on follows what others have let go so.
+  void release(u64 first, u32 lanes);
+  void acquire(u64 first, u32 lanes);
   bool empty() const { return pending_.empty() && late_.empty(); }
   void clear() {
     pending_.clear();
     late_.clear();
     streams_.clear();
+    acquired_.clear();
+    released_ = 0;
   }
 
  private:
   using Operations = std::vector<std::unique_ptr<AsyncOperation>>;
   bool advance_at(Cluster& cluster, Operations& operations, std::size_t index, Random* dice);
-  bool first_of_stream(const AsyncOperation& operation) const;
+  // The first of its stream, and nothing before it that it follows.
+  bool may_advance(const AsyncOperation& operation) const;
   Operations pending_, late_;  // `late_` are many where copies are many: nobody looks through them
-  std::map<u64, std::deque<const AsyncOperation*>> streams_;  // in the order of issue
+  std::map<u64, std::deque<AsyncOperation*>> streams_;  // in the order of issue
+  std::map<u64, u64> acquired_;                         // of a stream: the number from which on it follows nothing
+  std::size_t released_ = 0;                            // of all that are pending
+  u64 issued_ = 0;
 };
 
 }  // namespace wm::vgpu
