@@ -67,8 +67,9 @@ std::vector<Job> all_jobs() {
     file("sm_90.cu", arch, "cp.reduce.async.bulk.tensor", 8 * (5 + 3));
   file("sm_90a.cu", "sm_90a", "setmaxnreg", 30 * 2);
   file("sm_90a.cu", "sm_100a", "tensormap.replace", 2 * (2 + 3 * 5 + 4 + 13 + 3 + 4 + 2));
-  // Of each kind from shared memory, with disabled lanes and with A in tensor memory; of 16-bit floats and tf32 scaled.
-  file("sm_100a.cu", "sm_100a", "tcgen05.mma", 2 * (4 * 3 + 2 * 2));
+  // Of each kind from shared memory, with disabled lanes and with A in tensor memory; of 16-bit floats and tf32 with D
+  // halved; of each kind with scales both places of A.
+  file("sm_100a.cu", "sm_100a", "tcgen05.mma", 2 * (4 * 3 + 2 * 2 + 4 * 2));
   file("sm_100a.cu", "sm_100a", "tcgen05.ld", 2 * (8 + 8 + 7 + 6 + 8));  // the shapes' numbers of registers, packed too
   return jobs;
 }

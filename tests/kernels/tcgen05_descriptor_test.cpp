@@ -1,6 +1,8 @@
 // The numbers that a tcgen05 product is told, against those that the data sheets of Blackwell give.
 #include "warpmill/ptx/tcgen05_descriptor.h"
 
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace wm::tcgen05 {
@@ -94,6 +96,61 @@ TEST(Tcgen05Descriptor, OfAnImpossibleProductSaysWhy) {
   EXPECT_NE((Product{.m = 64}.problem(2)), nullptr);
   EXPECT_NE((Product{.m = 256, .n = 24}.problem(2)), nullptr);
   EXPECT_NE((Product{.a = i8, .b = i8, .sums = i32, .m = 256, .n = 48}.problem(2)), nullptr);
+}
+
+// As CuTe's make_instr_desc_block_scaled gives them (tests/vgpu/tcgen05/cute.txt).
+TEST(Tcgen05Descriptor, OfAScaledProductHasCuTesBits) {
+  using enum Narrow;
+  constexpr ScaledProduct fp8{.a = e4m3, .b = e5m2, .m = 128, .n = 48};
+  EXPECT_EQ(fp8.bits(), 0x088c0400u);
+  EXPECT_EQ((ScaledProduct{.a = e5m2, .b = e2m3, .m = 256}.bits()), 0x10c00c80u);
+  EXPECT_EQ((ScaledProduct{.a = e2m1, .b = e2m1}.bits()), 0x08c01680u);
+  EXPECT_EQ((ScaledProduct{.a_major = Major::mn, .b_major = Major::mn, .m = 256}.bits()), 0x10c18000u);
+  EXPECT_EQ((ScaledProduct{.kind = ScaledKind::mxf4, .a = e2m1, .b = e2m1}.bits()), 0x08c00480u);
+  EXPECT_EQ((ScaledProduct{.kind = ScaledKind::mxf4nvf4_by_16, .a = e2m1, .b = e2m1, .ue4m3 = true, .m = 256}.bits()),
+            0x10400480u);
+  EXPECT_EQ((ScaledProduct{.a_byte = 2, .b_byte = 1, .negate_a = true, .negate_b = true}.bits()),
+            ScaledProduct{}.bits() | 2u << 29 | 1u << 4 | 3u << 13);
+}
+
+TEST(Tcgen05Descriptor, OfAScaledProductSaysWhatIsWrong) {
+  using enum Narrow;
+  const ScaledProduct four{.kind = ScaledKind::mxf4, .a = e2m1, .b = e2m1};
+  EXPECT_EQ(ScaledProduct{}.problem(1), nullptr);
+  EXPECT_EQ(four.problem(2), nullptr);
+  EXPECT_EQ((ScaledProduct{.m = 256}.problem(2)), nullptr);
+  const auto wrong = [](ScaledProduct product, int blocks, const char* words) {
+    const char* const said = product.problem(blocks);
+    EXPECT_TRUE(said != nullptr && std::string_view(said).find(words) != std::string_view::npos)
+        << words << ": " << (said == nullptr ? "nothing" : said);
+  };
+  const auto changed = [&](auto change) {
+    ScaledProduct product = four;
+    change(product);
+    return product;
+  };
+  wrong(changed([](auto& p) { p.b = e4m3; }), 1, "multiply e2m1");
+  wrong({.a = e3m2, .a_major = Major::mn}, 1, "K-major");
+  wrong({.b = e2m1, .b_major = Major::mn}, 1, "K-major");
+  wrong(changed([](auto& p) { p.ue4m3 = true; }), 1, "has ue4m3");
+  wrong({.m = 64}, 1, "M is 128");
+  wrong({.m = 256}, 1, "M is 128");
+  wrong({.n = 264}, 1, "multiple of 8");
+  wrong({.n = 24}, 2, "of 16 for two blocks");
+  wrong({.b_major = Major::mn, .n = 24}, 1, "MN-major B");
+  wrong(changed([](auto& p) { p.a_byte = 1; }), 1, "one cell");
+  wrong({.b_byte = 4}, 1, "one cell");
+}
+
+TEST(Tcgen05Descriptor, OfScalesLeadsToEachOfTheirBytes) {
+  for (unsigned row = 0; row < 128; ++row)
+    for (unsigned group = 0; group < 4; ++group) {
+      // Row i % 32 of the copy, whose 16 bytes are four columns; rows lie eight by eight, `stride` apart.
+      const unsigned copied = row % 32, column = row / 32;
+      EXPECT_EQ(scale_offset(row, group), copied / 8 * scale_layout().stride + copied % 8 * 16 + column * 4 + group);
+    }
+  EXPECT_EQ(scale_layout().at(0x400), 0x0000400800000040ull);
+  EXPECT_LT(scale_offset(127, 3), scale_bytes);
 }
 
 }  // namespace wm::tcgen05

@@ -279,4 +279,51 @@ WM_DEVICE void multiply(TensorAddress d, TensorAddress a, u64 b, u32 product, bo
 #undef WM_PRODUCT
 #undef WM_EACH_KIND
 
+// tcgen05.mma.block_scale: D (+)= (A times its scales) (B times its scales), one thread; `product` is
+// ScaledProduct::bits(). The scales of row i are bytes of the cell in column i / 32, lane i % 32, of every 32 lanes.
+#define WM_SCALED(text)                                                                                   \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::" text                        \
+               ", %2, %3, [%5], [%6], p;}" ::"r"(d.value),                                                \
+               WM_A, "l"(b), "r"(product), "r"(u32(accumulate)), "r"(a_scales.value), "r"(b_scales.value) \
+               : "memory")
+#define WM_EACH_SCALED(blocks_text)                                                                                  \
+  if constexpr (kind == ScaledKind::mxf8f6f4)                                                                        \
+    WM_SCALED(blocks_text ".kind::mxf8f6f4.block_scale.block32 [%0], " WM_A_TEXT);                                   \
+  if constexpr (kind == ScaledKind::mxf4) WM_SCALED(blocks_text ".kind::mxf4.block_scale.block32 [%0], " WM_A_TEXT); \
+  if constexpr (kind == ScaledKind::mxf4nvf4_by_32)                                                                  \
+    WM_SCALED(blocks_text ".kind::mxf4nvf4.block_scale.block32 [%0], " WM_A_TEXT);                                   \
+  if constexpr (kind == ScaledKind::mxf4nvf4_by_16)                                                                  \
+  WM_SCALED(blocks_text ".kind::mxf4nvf4.block_scale.block16 [%0], " WM_A_TEXT)
+#define WM_A "l"(a)
+#define WM_A_TEXT "%1"
+template <int blocks, ScaledKind kind>
+WM_DEVICE void multiply_block_scaled(TensorAddress d, u64 a, u64 b, u32 product, TensorAddress a_scales,
+                                     TensorAddress b_scales, bool accumulate) {
+  static_assert(detail::check_blocks<blocks>());
+  if constexpr (blocks == 1) {
+    WM_EACH_SCALED("1");
+  } else {
+    WM_EACH_SCALED("2");
+  }
+}
+#undef WM_A
+#undef WM_A_TEXT
+// The same with A in tensor memory.
+#define WM_A "r"(a.value)
+#define WM_A_TEXT "[%1]"
+template <int blocks, ScaledKind kind>
+WM_DEVICE void multiply_block_scaled(TensorAddress d, TensorAddress a, u64 b, u32 product, TensorAddress a_scales,
+                                     TensorAddress b_scales, bool accumulate) {
+  static_assert(detail::check_blocks<blocks>());
+  if constexpr (blocks == 1) {
+    WM_EACH_SCALED("1");
+  } else {
+    WM_EACH_SCALED("2");
+  }
+}
+#undef WM_A
+#undef WM_A_TEXT
+#undef WM_EACH_SCALED
+#undef WM_SCALED
+
 }  // namespace wm::tcgen05

@@ -103,4 +103,58 @@ struct Product {
   }
 };
 
+// The kinds of product with scales, and how many elements along k share one. K is 32 bytes of mxf8f6f4 and 64 elements
+// of the others, of which two lie in each byte.
+enum class ScaledKind : unsigned char { mxf8f6f4, mxf4, mxf4nvf4_by_32, mxf4nvf4_by_16 };
+
+constexpr int scales_along_k(ScaledKind kind) {
+  return kind == ScaledKind::mxf8f6f4 ? 1 : kind == ScaledKind::mxf4nvf4_by_16 ? 4 : 2;
+}
+
+// What they multiply. Of mxf8f6f4 elements of fewer than 8 bits lie sixteen by sixteen at the start of 16 bytes.
+enum class Narrow : unsigned char { e4m3 = 0, e5m2 = 1, e2m3 = 3, e3m2 = 4, e2m1 = 5 };
+
+struct ScaledProduct {
+  ScaledKind kind = ScaledKind::mxf8f6f4;
+  Narrow a = Narrow::e4m3, b = Narrow::e4m3;
+  bool ue4m3 = false;  // the scales; otherwise ue8m0, powers of two
+  Major a_major = Major::k, b_major = Major::k;
+  int m = 128, n = 256;
+  int a_byte = 0, b_byte = 0;  // of a cell of scales: the first that is used
+  bool negate_a = false, negate_b = false;
+
+  // The instruction descriptor.
+  constexpr unsigned bits() const {
+    const auto type = [&](Narrow operand) { return kind == ScaledKind::mxf8f6f4 ? static_cast<unsigned>(operand) : 1; };
+    return static_cast<unsigned>(b_byte) << 4 | type(a) << 7 | type(b) << 10 | static_cast<unsigned>(negate_a) << 13 |
+           static_cast<unsigned>(negate_b) << 14 | static_cast<unsigned>(a_major == Major::mn) << 15 |
+           static_cast<unsigned>(b_major == Major::mn) << 16 | static_cast<unsigned>(n / 8) << 17 |
+           static_cast<unsigned>(!ue4m3) << 23 | static_cast<unsigned>(m / 16) << 24 |
+           static_cast<unsigned>(a_byte) << 29;
+  }
+  // What is wrong with it for a product of one block or of two, or nullptr.
+  constexpr const char* problem(int blocks) const {
+    const bool packed = kind != ScaledKind::mxf8f6f4;
+    const auto bytes = [](Narrow operand) { return operand == Narrow::e4m3 || operand == Narrow::e5m2; };
+    if (packed && (a != Narrow::e2m1 || b != Narrow::e2m1)) return "mxf4 and mxf4nvf4 multiply e2m1";
+    if ((a_major == Major::mn && !bytes(a)) || (b_major == Major::mn && !bytes(b)))
+      return "elements of fewer than 8 bits are K-major";
+    if (ue4m3 && kind != ScaledKind::mxf4nvf4_by_16) return "only mxf4nvf4 with a scale for 16 elements has ue4m3";
+    if (m != 128 && m != 128 * blocks) return "with scales M is 128, or 256 of two blocks";
+    if (n < 8 * blocks || n > 256 || n % (8 * blocks)) return "N is a multiple of 8 up to 256; of 16 for two blocks";
+    if (b_major == Major::mn && n % (16 * blocks))
+      return "of an MN-major B of 8-bit elements N is a multiple of 16; of 32 for two blocks";
+    const int scales = scales_along_k(kind);
+    if (a_byte < 0 || b_byte < 0 || a_byte > 4 - scales || b_byte > 4 - scales || a_byte % scales || b_byte % scales)
+      return "a row's scales begin at a multiple of their number, and lie in one cell";
+    return nullptr;
+  }
+};
+
+// Scales in shared memory, as tcgen05.cp with Copied::rows32_bytes16_everywhere brings them to four columns: 512 bytes
+// for 128 rows and four groups along k.
+constexpr unsigned scale_bytes = 512;
+constexpr unsigned scale_offset(unsigned row, unsigned group) { return row % 32 * 16 + row / 32 * 4 + group; }
+constexpr OperandLayout scale_layout() { return {0, 128, Swizzle::none}; }
+
 }  // namespace wm::tcgen05

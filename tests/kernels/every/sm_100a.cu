@@ -47,6 +47,12 @@ __device__ void products(TensorAddress d, u64 a, u64 b, u32 product, const Disab
   }
 }
 
+template <int blocks, ScaledKind kind>
+__device__ void scaled_products(TensorAddress d, u64 a, u64 b, u32 product) {
+  multiply_block_scaled<blocks, kind>(d, a, b, product, d + 128, d + 132, product > 1);
+  multiply_block_scaled<blocks, kind>(d, d + 64, b, product, d + 128, d + 132, product > 1);
+}
+
 template <int blocks>
 __device__ void of_blocks(const DisabledLanes<blocks>& disabled, u64 a, u64 b, u32 product) {
   __shared__ TensorAddress address;
@@ -62,6 +68,10 @@ __device__ void of_blocks(const DisabledLanes<blocks>& disabled, u64 a, u64 b, u
     products<blocks, Kind::tf32>(d, a, b, product, disabled);
     products<blocks, Kind::f8f6f4>(d, a, b, product, disabled);
     products<blocks, Kind::i8>(d, a, b, product, disabled);
+    scaled_products<blocks, ScaledKind::mxf8f6f4>(d, a, b, product);
+    scaled_products<blocks, ScaledKind::mxf4>(d, a, b, product);
+    scaled_products<blocks, ScaledKind::mxf4nvf4_by_32>(d, a, b, product);
+    scaled_products<blocks, ScaledKind::mxf4nvf4_by_16>(d, a, b, product);
     copy<blocks, Copied::rows128_bytes32>(d, a);
     copy<blocks, Copied::rows128_bytes16>(d, a);
     copy<blocks, Copied::rows64_bytes16_apart64>(d, a);
