@@ -1,4 +1,6 @@
 // Attentions: attention, plan, check, tune and bench, and what they refuse.
+#include <nlohmann/json.hpp>
+
 #include "cli/program.hpp"
 
 using testing::AllOf;

@@ -1,4 +1,6 @@
 // `warpmill check`: what it prints and how it exits.
+#include <nlohmann/json.hpp>
+
 #include "cli/program.hpp"
 
 using testing::AllOf;

@@ -1,6 +1,8 @@
 // Running cases: what the program prints and how it exits.
 #include "cli/program.hpp"
 
+#include <nlohmann/json.hpp>
+
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/program.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
-// Every legal instantiation of every wrapper passes ptxas for its architectures.
+// Every legal instantiation of every wrapper passes ptxas for its architectures: of wgmma's numbers of columns, which
+// are generated alike, all for bf16 and for the other types a third each, or all (INSTRUCTION_SHAPES_EVERY=1).
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -27,13 +28,15 @@ std::size_t occurrences(std::string_view text, std::string_view word) {
 
 bool is_integer(std::string_view type) { return type == "i8" || type == "u8"; }
 
-// Every N of wgmma on `a` and `b` with one accumulator.
-Job wgmma_job(std::string_view a, std::string_view b, std::string_view accumulator) {
+// wgmma on `a` and `b` with one accumulator, for every `every`th N from `first` on.
+Job wgmma_job(std::string_view a, std::string_view b, std::string_view accumulator, int first, int every) {
   const std::string types = a == b ? std::string(a) : fmt::format("{}_{}", a, b);
   std::string text = fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n#include \"every/wgmma.cuh\"\n", types);
   std::size_t shapes = 0;
+  int legal = 0;
   for (int n = 8; n <= 256; n += 8) {
     if (is_integer(a) && n > 32 && n % 16 != 0) continue;
+    if (legal++ % every != first) continue;
     ++shapes;
     text += fmt::format(
         "template __global__ void every::wgmma_kernel<wm::{0}, wm::{1}, wm::{2}, {3}>(wm::{2}*, wm::u64, wm::u64);\n",
@@ -47,15 +50,20 @@ Job wgmma_job(std::string_view a, std::string_view b, std::string_view accumulat
 
 std::vector<Job> all_jobs() {
   std::vector<Job> jobs;
-  jobs.push_back(wgmma_job("f16", "f16", "f32"));
-  jobs.push_back(wgmma_job("f16", "f16", "u32"));
-  jobs.push_back(wgmma_job("bf16", "bf16", "f32"));
+  const char* const asked = std::getenv("INSTRUCTION_SHAPES_EVERY");
+  const int every = asked ? std::atoi(asked) : 3;
+  const auto wgmma = [&](const char* a, const char* b, const char* accumulator) {
+    jobs.push_back(wgmma_job(a, b, accumulator, static_cast<int>(jobs.size()) % every, every));
+  };
+  jobs.push_back(wgmma_job("bf16", "bf16", "f32", 0, 1));
+  wgmma("f16", "f16", "f32");
+  wgmma("f16", "f16", "u32");
   for (const char* a : {"e4m3", "e5m2"})
     for (const char* b : {"e4m3", "e5m2"})
-      for (const char* accumulator : {"f32", "u32"}) jobs.push_back(wgmma_job(a, b, accumulator));
-  jobs.push_back(wgmma_job("tf32", "tf32", "f32"));
+      for (const char* accumulator : {"f32", "u32"}) wgmma(a, b, accumulator);
+  wgmma("tf32", "tf32", "f32");
   for (const char* a : {"i8", "u8"})
-    for (const char* b : {"i8", "u8"}) jobs.push_back(wgmma_job(a, b, "i32"));
+    for (const char* b : {"i8", "u8"}) wgmma(a, b, "i32");
   const auto file = [&](const char* name, const char* arch, const char* counted, std::size_t count) {
     jobs.push_back(
         {fmt::format("{} for {}", name, arch), read_text(device_folder / "every" / name), arch, counted, count});
