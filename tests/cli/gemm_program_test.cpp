@@ -3,6 +3,8 @@
 #include <regex>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/program.hpp"
 
 using testing::AllOf;
@@ -178,4 +180,46 @@ TEST_F(Program, TuningLeavesNoFolderWhereItCannotRun) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("tuned by measuring a GPU"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+}
+
+namespace {
+
+// As bench gemm --json writes it: two plans for each of eight shapes, the second always the faster.
+std::string measured_table(std::string_view chip) {
+  auto rows = nlohmann::json::array();
+  for (int i = 0; i < 8; ++i)
+    for (const auto& [plan, us] : {std::pair{"128x256 s4 c1x1", 20.0}, {"64x64 s4 c1x1 g1", 4.0}})
+      rows.push_back({{"m", 64 << i}, {"n", 512}, {"k", 1024}, {"plan", plan}, {"path", "copy engine"}, {"us", us}});
+  return nlohmann::json{{{"device", chip}, {"multiprocessors", 114}, {"dtype", "bf16"}, {"d", "bf16"}, {"rows", rows}}}
+      .dump();
+}
+
+}  // namespace
+
+TEST_F(Program, CalibrationFitsToTablesAndKeepsTheOtherEntries) {
+  const std::string kept = "Chip | bf16 bf16 bf16 | k k | 64x64x64 | 64x32 s4 c1x1 g1 | 5.00 us\n";
+  const auto plans = folder_.write("plans.txt", kept);
+  const std::string table = folder_.write("table.json", measured_table("Chip")).string();
+  const std::string calibrate = "calibrate gemm --steps 200 --from " + table;
+  const Ended ended = start(calibrate);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("Chip, operands of 16 bits: 16 pairs of shape and plan\n"),
+                               HasSubstr("fitted to the others, on those"), HasSubstr("Chip | gemm model 16 bits | ")));
+  std::smatch regrets;
+  ASSERT_TRUE(std::regex_search(ended.out, regrets,
+                                std::regex("before +regret ([0-9.]+)%[^\n]*\n +fitted to all +regret ([0-9.]+)%")));
+  EXPECT_LT(std::stod(regrets[2]), std::stod(regrets[1]));
+  const std::string written = wm::cases::read_text(plans);
+  EXPECT_THAT(written, AllOf(HasSubstr(kept), HasSubstr("Chip | gemm model 16 bits | ")));
+  EXPECT_EQ(start("plan gemm 64x64x64 --chip Chip").status, 0);
+
+  const std::string other = folder_.write("other.json", measured_table("Another")).string();
+  for (const auto& [arguments, why] :
+       {std::pair{calibrate + " --from " + other, "was measured on Another, not on Chip"},
+        {calibrate + " --dtype e4m3", "the files hold no products of e4m3"}}) {
+    const Ended refused = start(arguments);
+    EXPECT_EQ(refused.status, 2) << arguments;
+    EXPECT_THAT(refused.err, HasSubstr(why));
+  }
+  EXPECT_EQ(wm::cases::read_text(plans), written);
 }
