@@ -19,6 +19,7 @@
 #include <cute/arch/mma_sm100_desc.hpp>
 #include <cute/atom/copy_traits_sm100.hpp>
 #include <cute/atom/mma_traits_sm100.hpp>
+#include <cute/atom/mma_traits_sm120.hpp>
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -353,6 +354,31 @@ void print_scaled_sizes(const char* kind, int group, const char* a, const char* 
   print_scaled<A, B, Scale, 256, 256>(kind, group, a, b, scale);
 }
 
+// ---- fragments of mma.sync on sm_120a ----
+
+// Rows (of A, or columns of B) and elements along k of threads and of a thread's values.
+template <class Layout>
+void print_fragment(const char* operand, int k, int rows, Layout layout) {
+  const int values = int(size<1>(layout));
+  const auto at = [&](long thread, long value) {
+    const long index = long(layout(int(thread), int(value)));
+    return Cell{index % rows, index / rows};
+  };
+  for (long t = 0; t < 32; ++t)
+    for (long v = 0; v < values; ++v)
+      verify(at(t, v) == Cell{at(t, 0).lane + at(0, v).lane, at(t, 0).column + at(0, v).column}, operand);
+  std::printf("fragment %s %d | %s | %s\n", operand, k, walk(operand, 32, [&](long t) { return at(t, 0); }).c_str(),
+              walk(operand, values, [&](long v) { return at(0, v); }).c_str());
+}
+
+template <class Traits>
+void print_fragments(int k) {
+  print_fragment("a", k, 16, typename Traits::ALayout{});
+  print_fragment("b", k, 8, typename Traits::BLayout{});
+  print_fragment("a-scales", k, 16, typename Traits::SFALayout{});
+  print_fragment("b-scales", k, 8, typename Traits::SFBLayout{});
+}
+
 int main() {
   ACCESSES_32(32, 32, "32x32b");
   ACCESS(32, 32, "32x32b", 64);
@@ -400,6 +426,10 @@ int main() {
   print_sizes<int8_t, uint8_t, int32_t>("i8", "s8", "u8", "s32");
   print_sizes<uint8_t, int8_t, int32_t>("i8", "u8", "s8", "s32");
 
+  print_fragments<
+      MMA_Traits<SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t, float_e4m3_t, float, float_ue8m0_t, 32>>>(32);
+  print_fragments<
+      MMA_Traits<SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t, float_e2m1_t, float, float_ue4m3_t, 16>>>(64);
   print_all_scales<32, 1>();
   print_all_scales<32, 2>();
   print_all_scales<16, 4>();

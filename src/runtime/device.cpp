@@ -16,7 +16,7 @@ namespace wm {
 namespace {
 
 constexpr std::string_view id_examples =
-    "ids look like cuda:0, virtual, virtual:sm_80, virtual:sm_100a, virtual:sm_90a:sms=4";
+    "ids look like cuda:0, virtual, virtual:sm_80, virtual:sm_100a, virtual:sm_120a, virtual:sm_90a:sms=4";
 constexpr int most_multiprocessors = 1024;
 
 struct Id {

@@ -205,7 +205,7 @@ VirtualDevice& virtual_device(const Device& device) {
 
 std::vector<DeviceInfo> list_virtual_devices() {
   std::vector<DeviceInfo> devices;
-  for (const char* arch : {"sm_90a", "sm_100a", "sm_80"})
+  for (const char* arch : {"sm_90a", "sm_100a", "sm_120a", "sm_80"})
     devices.push_back(info_of(vgpu::Chip::of(Architecture::parse(arch)), fmt::format("virtual:{}", arch)));
   return devices;
 }

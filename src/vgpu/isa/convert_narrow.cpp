@@ -121,8 +121,9 @@ bool convert_narrow(FunctionDecoder& d) {
   for (std::size_t i = 0; i < std::size(names); ++i) {
     if (!d.modifiers.has(names[i])) continue;
     const Architecture& target = d.program().module().target;
-    if (!d.chip().tensor_memory || !(target.specific || target.family))
-      d.refuse(fmt::format("`.{}` is of sm_100a and its family; this is code for {}", names[i], target.name()));
+    if (d.chip().arch.major < 10 || !(target.specific || target.family))
+      d.refuse(
+          fmt::format("`.{}` is of sm_100a, sm_120a and their families; this is code for {}", names[i], target.name()));
     const bool to = !d.modifiers.has("f16x2") && !(i == 3 && d.modifiers.has("rn"));
     if (i == 3)
       decode_exponents(d, to);

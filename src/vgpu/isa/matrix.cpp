@@ -107,6 +107,8 @@ struct Tiles {
   Address address;
   AddressSpace space = AddressSpace::generic;
   bool transposed = false;
+  u32 row_bytes = 16;   // that are read or written
+  u32 packed_bits = 0;  // of elements that are spread over bytes, sixteen of a row; 0: there are none
   std::vector<Operand> rows;
 };
 
@@ -116,7 +118,7 @@ LaneBytes tile_rows(Warp& warp, const Op& op, const Tiles& t, AccessKind kind) {
   LaneBytes bytes;
   lane_addresses(warp, t.address, addresses);
   const u32 lanes = t.rows.size() == 4 ? all_lanes : (1u << 8 * t.rows.size()) - 1;
-  resolve(warp, op, t.space, addresses, 16, 16, kind, lanes, bytes);
+  resolve(warp, op, t.space, addresses, t.row_bytes, 16, kind, lanes, bytes);
   return bytes;
 }
 
@@ -126,7 +128,10 @@ Step load_matrix_op(Warp& warp, const Op& op, u32 active) {
   const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::read);
   std::array<numeric::Matrix8x8, 4> matrices;
   for (std::size_t i = 0; i < t.rows.size(); ++i)
-    for (std::size_t r = 0; r < 8; ++r) std::memcpy(matrices[i].rows[r], bytes.at[8 * i + r], 16);
+    for (std::size_t r = 0; r < 8; ++r) {
+      std::memcpy(matrices[i].rows[r], bytes.at[8 * i + r], t.row_bytes);
+      if (t.packed_bits != 0) numeric::spread_over_bytes(matrices[i].rows[r], t.packed_bits);
+    }
   for (std::size_t i = 0; i < t.rows.size(); ++i)
     numeric::matrix_to_register(matrices[i], t.transposed, warp.row32(t.rows[i]));
   return Step::go;
@@ -149,22 +154,57 @@ Step move_matrix_op(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-Tiles decode_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers, bool load) {
-  Tiles t;
-  take_sync_aligned(d);
-  if (!d.modifiers.take("m8n8")) d.refuse("its shape is .m8n8 on this architecture");
-  const int count = d.modifiers.take_one_of({"x1", "x2", "x4"});
-  if (count < 0) d.refuse("it needs .x1, .x2 or .x4");
-  t.transposed = d.modifiers.take("trans");
-  t.space = take_space(d);
-  if (t.space != AddressSpace::generic && t.space != AddressSpace::shared)
-    d.refuse("its matrices lie in shared memory");
-  if (d.modifiers.take_type() != Type::b16) d.refuse("its type is .b16");
+// Registers and their matrices.
+void take_rows(FunctionDecoder& d, Tiles& t, const ptx::Operand& address, const ptx::Operand& registers, int count,
+               bool load) {
   d.expect_operands(2);
   t.address = d.address(address, t.space);
   t.rows = load ? d.destinations(registers, Type::b32) : d.sources(registers, Type::b32);
   if (t.rows.size() != 1u << count)
     d.refuse(fmt::format("{} registers are named for {} matrices", t.rows.size(), 1 << count));
+}
+
+AddressSpace take_matrix_space(FunctionDecoder& d) {
+  const AddressSpace space = take_space(d);
+  if (space != AddressSpace::generic && space != AddressSpace::shared) d.refuse("its matrices lie in shared memory");
+  return space;
+}
+
+// ldmatrix.m8n16: rows of sixteen elements of 4 or 6 bits, which lie together at the start of 16 bytes and get a byte
+// each, in its low bits.
+Tiles decode_packed_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers) {
+  const Architecture& target = d.program().module().target;
+  if (d.chip().arch.major < 10 || !(target.specific || target.family))
+    d.refuse(fmt::format("`.m8n16` is of sm_100a, sm_120a and their families; this is code for {}", target.name()));
+  Tiles t;
+  const int count = d.modifiers.take_one_of({"x1", "x2", "x4"});
+  if (count < 0) d.refuse("it needs .x1, .x2 or .x4");
+  t.space = take_matrix_space(d);
+  const bool four = d.modifiers.has("b4x16_p64");
+  if (!d.modifiers.take("b8x16") || !d.modifiers.take(four ? "b4x16_p64" : "b6x16_p32"))
+    d.refuse("its types are .b8x16.b4x16_p64 and .b8x16.b6x16_p32");
+  t.packed_bits = four ? 4 : 6;
+  t.row_bytes = 2 * t.packed_bits;
+  take_rows(d, t, address, registers, count, true);
+  return t;
+}
+
+Tiles decode_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers, bool load) {
+  Tiles t;
+  take_sync_aligned(d);
+  if (load && d.modifiers.take("m8n16")) return decode_packed_tiles(d, address, registers);
+  const bool blackwell = d.chip().arch.major >= 10;
+  if (blackwell && (d.modifiers.has("m16n16") || d.modifiers.has("m16n8")))
+    d.refuse("how matrices of 8-bit elements are transposed is not confirmed");
+  if (!d.modifiers.take("m8n8"))
+    d.refuse(blackwell ? "its shape is .m8n8, or .m8n16 of packed elements"
+                       : "its shape is .m8n8 on this architecture");
+  const int count = d.modifiers.take_one_of({"x1", "x2", "x4"});
+  if (count < 0) d.refuse("it needs .x1, .x2 or .x4");
+  t.transposed = d.modifiers.take("trans");
+  t.space = take_matrix_space(d);
+  if (d.modifiers.take_type() != Type::b16) d.refuse("its type is .b16");
+  take_rows(d, t, address, registers, count, load);
   return t;
 }
 
@@ -210,6 +250,8 @@ void multiply_nibbles(FunctionDecoder& d, Product p) {
 void matrix_multiply(FunctionDecoder& d) {
   refuse_foreign_matrices(d);
   take_sync_aligned(d);
+  for (const char* kind : {"kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"})
+    if (d.modifiers.has(kind)) return narrow_matrix_multiply(d);
   Product p;
   const std::string shape(d.modifiers.first());
   if (std::sscanf(shape.c_str(), "m%dn%dk%d", &p.shape.m, &p.shape.n, &p.shape.k) != 3) d.refuse("it needs a shape");

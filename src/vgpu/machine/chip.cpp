@@ -27,9 +27,16 @@ Chip Chip::of(const Architecture& arch) {
     chip.memory_bytes = u64{180} << 30;
     chip.shared_bytes_per_block = 227 * 1024;
     chip.shared_bytes_per_multiprocessor = 228 * 1024;
+  } else if (arch.number() == 120) {  // RTX 5090
+    chip.multiprocessors = 170;
+    chip.memory_bytes = u64{32} << 30;
+    chip.shared_bytes_per_block = 99 * 1024;
+    chip.shared_bytes_per_multiprocessor = 100 * 1024;
+    chip.threads_per_multiprocessor = 1536;
+    chip.blocks_per_multiprocessor = 24;
   } else {
     throw Error(ErrorCode::unsupported,
-                fmt::format("there is no virtual {}: sm_80, sm_90a and sm_100a are imitated", arch.name()));
+                fmt::format("there is no virtual {}: sm_80, sm_90a, sm_100a and sm_120a are imitated", arch.name()));
   }
   return chip;
 }

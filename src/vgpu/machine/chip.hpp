@@ -14,7 +14,7 @@ struct Chip {
   std::size_t shared_bytes_per_block = 0, shared_bytes_per_multiprocessor = 0;
   int registers_per_multiprocessor = 65536, threads_per_multiprocessor = 2048, blocks_per_multiprocessor = 32;
   bool tensor_memory = false;  // and tcgen05
-  // An A100 for sm_80, an H200 for sm_90a, a B200 for sm_100a; throws unsupported for others.
+  // An A100 for sm_80, an H200 for sm_90a, a B200 for sm_100a, an RTX 5090 for sm_120a; throws unsupported for others.
   static Chip of(const Architecture& arch);
 };
 

@@ -1,6 +1,6 @@
 // ldmatrix, stmatrix and movmatrix: 8 x 8 matrices of 16-bit elements between rows in memory and a register of a warp.
-// Row r of matrix i lies at the address that lane 8 * i + r gives; the forms of 8-bit and smaller elements belong to
-// later chips.
+// Row r of matrix i lies at the address that lane 8 * i + r gives. Of .m8n16 a row has sixteen elements of 4 or 6 bits,
+// and is the same once each has a byte.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,16 @@ namespace wm::vgpu::numeric {
 struct Matrix8x8 {
   std::uint16_t rows[8][8];
 };
+
+// Sixteen elements of `bits` that lie together, each into the low bits of its own byte.
+inline void spread_over_bytes(void* sixteen_bytes, std::uint32_t bits) {
+  std::uint8_t packed[17] = {}, *const bytes = static_cast<std::uint8_t*>(sixteen_bytes);
+  std::memcpy(packed, bytes, 16);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    const std::uint32_t at = i * bits, word = packed[at / 8] | std::uint32_t{packed[at / 8 + 1]} << 8;
+    bytes[i] = static_cast<std::uint8_t>(word >> at % 8 & ((1u << bits) - 1));
+  }
+}
 
 // Lane l holds two neighbours: row l / 4, columns 2 * (l % 4) and the next; transposed, of column l / 4 those two rows.
 inline void matrix_to_register(const Matrix8x8& matrix, bool transposed, std::uint32_t* lanes) {

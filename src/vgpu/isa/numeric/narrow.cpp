@@ -61,4 +61,8 @@ std::uint32_t ue8m0_of_f32(std::uint32_t bits, bool up, bool satfinite) {
 
 std::uint32_t bf16_of_ue8m0(std::uint32_t bits) { return bits == 0 ? 0x0040 : bits == 0xff ? 0x7fff : bits << 7; }
 
+float scale_number(std::uint32_t bits, bool ue8m0) {
+  return ue8m0 ? f32_of_bf16(bf16_of_ue8m0(bits)) : f32_of_e4m3(bits);
+}
+
 }  // namespace wm::vgpu::numeric

@@ -17,5 +17,7 @@ std::uint32_t f32_of_narrow(Narrow from, std::uint32_t bits);
 // cvt.rz and .rp to ue8m0: the power of two that is not larger, or not smaller, than the size of the number.
 std::uint32_t ue8m0_of_f32(std::uint32_t bits, bool up, bool satfinite);
 std::uint32_t bf16_of_ue8m0(std::uint32_t bits);
+// A block's scale, ue8m0 or otherwise ue4m3.
+float scale_number(std::uint32_t bits, bool ue8m0);
 
 }  // namespace wm::vgpu::numeric

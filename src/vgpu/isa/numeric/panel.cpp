@@ -6,6 +6,7 @@
 
 #include "vgpu/isa/numeric/dispatch.hpp"
 #include "vgpu/isa/numeric/halves.hpp"
+#include "vgpu/isa/numeric/matrix.hpp"
 #include "vgpu/isa/numeric/narrow.hpp"
 
 namespace wm::vgpu::numeric {
@@ -124,16 +125,8 @@ void transpose_group(Element element, const RawGroup& group, int k, const Use& u
 }  // namespace
 
 void spread_packed(Element element, RawGroup& group) {
-  const int bits = element == Element::e2m1 ? 4 : 6;
   for (auto& row : group.bytes)
-    for (std::uint8_t* chunk : {row, row + 16}) {
-      std::uint8_t packed[17] = {};  // an element may reach into the byte behind its own
-      std::memcpy(packed, chunk, 16);
-      for (int i = 0; i < 16; ++i) {
-        const int at = i * bits, word = packed[at / 8] | packed[at / 8 + 1] << 8;
-        chunk[i] = static_cast<std::uint8_t>(word >> at % 8 & ((1 << bits) - 1));
-      }
-    }
+    for (std::uint8_t* chunk : {row, row + 16}) spread_over_bytes(chunk, element == Element::e2m1 ? 4 : 6);
 }
 
 void widen_columns(Element element, const RawGroup& group, int k, float* panel) {

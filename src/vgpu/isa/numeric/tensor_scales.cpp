@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "vgpu/isa/numeric/halves.hpp"
 #include "vgpu/isa/numeric/narrow.hpp"
 #include "vgpu/isa/numeric/tensor_product.hpp"
 
@@ -33,15 +32,13 @@ Cells cells_of_b(const TensorShape& shape, const TensorScales& scales, std::uint
   return {{within % quarter + row / half * 64, scales.b.column + within / quarter}, 64};
 }
 
-float number_of(std::uint32_t bits, bool ue8m0) { return ue8m0 ? f32_of_bf16(bf16_of_ue8m0(bits)) : f32_of_e4m3(bits); }
-
 constexpr int most_scales = 4;  // of a row, in one step
 
 std::array<float, most_scales> numbers_of(const TensorShape& shape, const TensorScales& scales, TensorMemory& memory,
                                           const Cells& cells, std::uint32_t first_byte) {
   const std::uint32_t word = memory.at(cells.first.lane, cells.first.column) >> 8 * first_byte;
   std::array<float, most_scales> numbers{};
-  for (int i = 0; i < shape.k() / scales.group; ++i) numbers[i] = number_of(word >> 8 * i & 0xff, scales.ue8m0);
+  for (int i = 0; i < shape.k() / scales.group; ++i) numbers[i] = scale_number(word >> 8 * i & 0xff, scales.ue8m0);
   return numbers;
 }
 
