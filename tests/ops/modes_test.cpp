@@ -5,6 +5,7 @@
 
 #include "ops/gemm_case.hpp"
 #include "ops/schedules.hpp"
+#include "ops/settings.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -42,8 +43,9 @@ TEST_F(GemmModes, AHundredSeedsGiveTheSameBits) {
   vgpu::set_run_options(device, {});
 }
 
-// One of each way to bring operands, to share work and to store it.
+// One of each way to bring operands, to share work and to store it; with one seed, or as many as GEMM_TEST_SEEDS says.
 TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
+  const auto seeds = static_cast<std::uint64_t>(asked("GEMM_TEST_SEEDS", 1));
   const EpilogueCase in_place{.beta = 1, .in_place = true, .amax = true};
   for (const GemmCase& c : {
            GemmCase{.m = 520, .n = 264, .k = 200, .plan = "128x64 s3"},
@@ -79,7 +81,7 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
     GemmRun product(device, c);
     const std::vector<std::byte> first = result_of(product);
     product.expect_right();
-    in_every_schedule(device, 2, [&] { EXPECT_TRUE(result_of(product) == first); });
+    in_every_schedule(device, seeds, [&] { EXPECT_TRUE(result_of(product) == first); });
   }
 }
 
