@@ -22,7 +22,15 @@ function(warpmill_test_takes name seconds)
   set_tests_properties(${name} PROPERTIES COST ${seconds} TIMEOUT ${limit})
 endfunction()
 
+# The headers of all tests, by way of a file of nothing.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "")
+add_library(test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
+target_link_libraries(test_headers PRIVATE warpmill_flags warpmill_light GTest::gtest GTest::gmock warpmill_fmt)
+target_precompile_headers(test_headers PRIVATE ${WARPMILL_COMMON_HEADERS} <cmath> <filesystem> <fstream> <random> <set> <thread>
+  <gmock/gmock.h> <gtest/gtest.h>)
+
 function(warpmill_compiled_as_test target)
+  warpmill_takes_headers(${target} test_headers)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests ${WARPMILL_CUDA_INCLUDE})
   target_link_libraries(${target} PRIVATE warpmill warpmill_flags warpmill_light GTest::gtest_main warpmill_fmt nlohmann_json::nlohmann_json)
   target_compile_definitions(${target} PRIVATE WARPMILL_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}")

@@ -71,8 +71,8 @@ TEST(PtxParts, VariablesStandAlone) {
 }
 
 TEST(PtxParts, CallsThroughPointersKeepATextTogether) {
-  EXPECT_TRUE(PtxParts{std::string(text) + ".global .u64 functions[1] = {helper};\n"}.whole());
-  EXPECT_TRUE(PtxParts{std::string(text) + ".func f() { proto: .callprototype _ (); }\n"}.whole());
+  for (const char* more : {".global .u64 functions[1] = {helper};\n", ".func f() { proto: .callprototype _ (); }\n"})
+    EXPECT_TRUE(PtxParts{text + std::string(more)}.whole()) << more;
 }
 
 TEST(PtxParts, AnyTextIsCutWithoutHarm) {

@@ -207,7 +207,7 @@ const std::vector<Refusal>& refusals() {
 }
 
 std::string documentation() {
-  std::ifstream file(std::string(WARPMILL_TEST_DATA) + "/../../docs/tensor-maps.md");
+  std::ifstream file(WARPMILL_TEST_DATA "/../../docs/tensor-maps.md");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

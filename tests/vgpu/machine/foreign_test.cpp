@@ -6,6 +6,8 @@
 #include <random>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "vgpu/machine/virtual_gpu.hpp"
 
 namespace wm::vgpu::testing {
@@ -14,7 +16,7 @@ namespace {
 class Foreign : public ::testing::TestWithParam<const char*> {
  protected:
   Foreign() : gpu(GetParam()) {
-    std::ifstream file(std::string(WARPMILL_TEST_DATA) + "/foreign/kernels." + GetParam() + ".ptx");
+    std::ifstream file(fmt::format("{}/foreign/kernels.{}.ptx", WARPMILL_TEST_DATA, GetParam()));
     std::stringstream text;
     text << file.rdbuf();
     gpu.load(text.str(), "kernels.ptx");

@@ -74,7 +74,7 @@ TEST(PtxRegisters, FamiliesWhoseNamesEndInDigits) {
 }
 
 TEST(PtxScopes, DeepNestingIsRefused) {
-  EXPECT_EQ(read_kernel(std::string(20, '{') + "ret;" + std::string(20, '}')).instructions.size(), 1u);
+  EXPECT_EQ(read_kernel(std::string(20, '{').append("ret;").append(20, '}')).instructions.size(), 1u);
   EXPECT_NE(kernel_refusal(std::string(1000000, '{')).find("scopes nested deeper than 32"), std::string::npos);
 }
 

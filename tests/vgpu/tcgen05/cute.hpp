@@ -106,7 +106,7 @@ class Vectors {
 };
 
 inline const Vectors& vectors() {
-  static const Vectors all(std::string(WARPMILL_TEST_DATA) + "/cute.txt");
+  static const Vectors all(WARPMILL_TEST_DATA "/cute.txt");
   return all;
 }
 
