@@ -381,7 +381,10 @@ int start(int count, char** arguments) {
   add_count(*calibrate_gemm_app, "--plans", calibrate_command.plans, "plans a shape by the ranking", 1000);
   add_count(*calibrate_gemm_app, "--random-plans", calibrate_command.random_plans, "and so many from anywhere", 1000);
   add_count(*calibrate_gemm_app, "--rounds", calibrate_command.rounds, "measurements of each");
-  add_count(*calibrate_gemm_app, "--steps", calibrate_command.steps, "of the fit", 1000000);
+  add_count(*calibrate_gemm_app, "--steps", calibrate_command.steps,
+            "of the walk through the constants; 0 leaves them as they are", 0, 1000000);
+  add_count(*calibrate_gemm_app, "--trees", calibrate_command.trees, "that learn what the constants leave unexplained",
+            0, 1000);
   calibrate_gemm_app->add_option("--out", calibrate_command.out,
                                  "the table to write into, its other entries kept; without it WARPMILL_PLANS, or "
                                  "plans.txt in ~/.config/warpmill");

@@ -17,8 +17,6 @@
 namespace wm::bench {
 namespace {
 
-constexpr double near_best = 1.4;  // times a shape's best: what the ranking must tell apart
-
 using ShapeKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 ShapeKey key_of(const MeasuredPlan& pair) { return {pair.shape.m, pair.shape.n, pair.shape.k}; }
 
@@ -26,9 +24,10 @@ ShapeKey key_of(const MeasuredPlan& pair) { return {pair.shape.m, pair.shape.n, 
 class Sample {
  public:
   Sample(std::span<const MeasuredPlan> pairs, const plan::ChipRates& rates) : rates_(rates) {
-    std::map<ShapeKey, std::vector<const MeasuredPlan*>> shapes;
-    for (const MeasuredPlan& pair : pairs) shapes[key_of(pair)].push_back(&pair);
-    for (auto& [key, of_shape] : shapes) groups_.push_back(std::move(of_shape));
+    for (const std::vector<std::size_t>& shape : by_shape(pairs)) {
+      auto& group = groups_.emplace_back();
+      for (const std::size_t i : shape) group.push_back(&pairs[i]);
+    }
   }
 
   ModelQuality quality(const plan::GemmModel& model) const {
@@ -107,7 +106,9 @@ plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPla
                        const FitOptions& options) {
   if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing to fit the ranking's constants to");
   const Sample sample(pairs, rates);
-  plan::GemmModel best = model, start = model;
+  plan::GemmModel best = model;
+  best.trees = nullptr;
+  plan::GemmModel start = best;
   const std::vector<double*> from = constants_of(start);
   double least = sample.loss(best);
   std::mt19937_64 random(options.seed);
@@ -127,6 +128,14 @@ plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPla
     if (const double loss = sample.loss(tried); loss < least) least = loss, best = tried;
   }
   return best;
+}
+
+std::vector<std::vector<std::size_t>> by_shape(std::span<const MeasuredPlan> pairs) {
+  std::map<ShapeKey, std::vector<std::size_t>> shapes;
+  for (std::size_t i = 0; i < pairs.size(); ++i) shapes[key_of(pairs[i])].push_back(i);
+  std::vector<std::vector<std::size_t>> all;
+  for (auto& [key, numbers] : shapes) all.push_back(std::move(numbers));
+  return all;
 }
 
 Parts kept_apart(std::span<const MeasuredPlan> pairs) {

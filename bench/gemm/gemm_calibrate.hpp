@@ -45,6 +45,10 @@ struct FitOptions {
 plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs, const plan::ChipRates& rates,
                        const FitOptions& options);
 
+// The numbers of the pairs of each shape.
+std::vector<std::vector<std::size_t>> by_shape(std::span<const MeasuredPlan> pairs);
+constexpr double near_best = 1.4;  // times a shape's best: what the ranking must tell apart
+
 // The pairs of every fourth shape are kept, to judge a fit to the others by.
 struct Parts {
   std::vector<MeasuredPlan> fitted, kept;

@@ -7,7 +7,7 @@
 #include "commands/shapes.hpp"
 #include "common/files.hpp"
 #include "gemm/gemm_bench.hpp"
-#include "gemm/gemm_calibrate.hpp"
+#include "gemm/gemm_tree_fit.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "warpmill/dtype.hpp"
@@ -76,13 +76,19 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
   const plan::GemmModel before = plan::GemmModels::of(rates.gemm, bits);
 
   Progress progress;
-  bench::FitOptions options{.steps = command.steps};
   const auto fit = [&](const char* what, const std::vector<bench::MeasuredPlan>& pairs) {
-    options.step = [&](int step) {
-      progress.tell(fmt::format("{}; steps", what), static_cast<std::uint64_t>(step),
-                    static_cast<std::uint64_t>(options.steps));
+    const auto tell = [&](const char* unit, int of) {
+      return [&progress, said = fmt::format("{}; {}", what, unit), of](int done) {
+        progress.tell(said, static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(of));
+      };
     };
-    return bench::fitted(before, pairs, rates, options);
+    const bench::FitOptions walk{.steps = command.steps, .step = tell("steps", command.steps)};
+    plan::GemmModel model = bench::fitted(before, pairs, rates, walk);
+    if (command.trees > 0) {
+      const bench::TreeOptions options{.trees = command.trees, .step = tell("trees", command.trees)};
+      model.trees = std::make_shared<plan::GemmTrees>(bench::fitted_trees(model, pairs, rates, options));
+    }
+    return model;
   };
   const bench::Parts parts = bench::kept_apart(all.pairs);
   const plan::GemmModel judged = fit("fitting three of four shapes", parts.fitted);

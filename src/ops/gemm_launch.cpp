@@ -127,9 +127,9 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
   };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
   const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count,
-                                                 plan, plan.tile.m, plan.cluster.n),
+                                                 plan, plan.tile.m, plan.a_parts()),
                                 .b = map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count,
-                                                 plan, plan.b_rows(), plan.b_shares()),
+                                                 plan, plan.b_rows(), plan.b_parts()),
                                 .d = map_strip(device, p, d.first, d.count, plan, plan.strip_columns()),
                                 .d_last = map_strip(device, p, d.first, d.count, plan, plan.last_strip_columns()),
                                 .a_at = address(a.first),

@@ -1,9 +1,31 @@
 // Rates by architecture.
 #include "plan/chip_rates.hpp"
 
+#include <map>
+#include <mutex>
+#include <string>
+
 #include "plan/tuned_plans.hpp"
 
 namespace wm::plan {
+namespace {
+
+// The table's constants for a chip, looked up once: every new product asks.
+GemmModels models_of(std::string_view chip) {
+  static std::mutex mutex;
+  static std::map<std::string, GemmModels, std::less<>> known;
+  const std::scoped_lock lock(mutex);
+  if (const auto found = known.find(chip); found != known.end()) return found->second;
+  GemmModels models;
+  for (const int bits : {8, 16, 32}) {
+    const TunedModel* const own = known_plans().find(TunedModelKey{std::string(chip), bits});
+    const TunedModel* const any = own ? own : known_plans().find(TunedModelKey{"NVIDIA H200", bits});
+    if (any) GemmModels::of(models, bits) = any->model;
+  }
+  return known.emplace(chip, models).first->second;
+}
+
+}  // namespace
 
 TensorInstruction instruction_of(const Architecture& arch) {
   if (arch.specific && arch.major == 9) return TensorInstruction::wgmma;
@@ -28,11 +50,7 @@ ChipRates rates_of(const DeviceInfo& device, std::string_view chip) {
   rates.shared_bytes = device.shared_bytes_per_multiprocessor;
   rates.l2_capacity = device.l2_bytes;
   if (rates.instruction == TensorInstruction::wgmma) {
-    for (const int bits : {8, 16, 32}) {
-      const TunedModel* const model = known_plans().find(TunedModelKey{std::string(chip), bits});
-      const TunedModel* const any = model ? model : known_plans().find(TunedModelKey{"NVIDIA H200", bits});
-      if (any) GemmModels::of(rates.gemm, bits) = any->model;
-    }
+    rates.gemm = models_of(chip);
     return rates;
   }
   if (rates.instruction == TensorInstruction::tcgen05) {

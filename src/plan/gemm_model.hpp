@@ -3,7 +3,13 @@
 // has those of other sizes and of other chips. Times are microseconds, clocks those of 1.755 GHz.
 #pragma once
 
+#include <memory>
+#include <string_view>
+#include <vector>
+
 namespace wm::plan {
+
+struct GemmTrees;
 
 struct GemmModel {
   // From the launch to the first product and from the last one to the end; more where blocks form clusters.
@@ -30,6 +36,8 @@ struct GemmModel {
   // Device memory (TB/s), less where few multiprocessors ask. Blocks that share tiles are at different places of k, so
   // what does not fit `kept` (MB) of L2 comes again for each.
   double memory_rate = 4.769, memory_idle = 0.07167, kept = 103.6;
+  // What these leave unexplained, or none.
+  std::shared_ptr<const GemmTrees> trees = nullptr;
 
   // Every constant once, with its name.
   template <class Model, class Visit>
@@ -68,7 +76,12 @@ struct GemmModel {
     visit("memory_idle", model.memory_idle);
     visit("kept", model.kept);
   }
-  constexpr bool operator==(const GemmModel&) const = default;
+  bool has_the_constants_of(const GemmModel& other) const {
+    std::vector<double> ours, others;
+    each_field(*this, [&](std::string_view, double value) { ours.push_back(value); });
+    each_field(other, [&](std::string_view, double value) { others.push_back(value); });
+    return ours == others;
+  }
 };
 
 // One for each size of operands: the tensor cores take as long for a step of 128 bytes whatever they hold, but more of

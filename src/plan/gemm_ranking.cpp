@@ -133,21 +133,76 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   return e;
 }
 
-}  // namespace
+const GemmTrees* trees_of(const GemmKind& kind, const ChipRates& rates) {
+  if (rates.instruction != TensorInstruction::wgmma) return nullptr;
+  return GemmModels::of(rates.gemm, kind.operand_bytes() * 8).trees.get();
+}
 
-GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
+GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
   if (plan.facts().tensor_memory) return tensor_memory_estimate(plan, asked, rates);
   return plan.facts().reads_shared ? wgmma_estimate(plan, asked, rates) : mma_estimate(plan, asked, rates);
+}
+
+void correct(GemmEstimate& e, const GemmShape& asked, const GemmTrees& trees) {
+  e.seconds *= trees.factor(traits_of(e, asked));
+}
+
+bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; }
+
+}  // namespace
+
+GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
+  const GemmPlan& plan = e.plan;
+  const WorkSchedule& work = e.schedule.work;
+  const auto rows = double(plan.exchange ? asked.n : asked.m), columns = double(plan.exchange ? asked.m : asked.n);
+  const double whole_waves = double(e.schedule.tiles) / work.clusters;
+  const auto filled = [](double extent, double tiles, int tile) { return extent / std::max(1.0, tiles * tile); };
+  return {e.seconds * 1e6,
+          e.memory_seconds / e.seconds,
+          double(work.clusters) * plan.cluster_size(),
+          e.waves,
+          whole_waves - std::floor(whole_waves),
+          double(e.schedule.steps),
+          double(plan.tile.m),
+          double(plan.tile.n),
+          double(plan.group_rows()),
+          plan.pipelining == Pipelining::pingpong ? 1.0 : 0.0,
+          double(plan.cluster.m),
+          double(plan.cluster.n),
+          double(plan.cluster.k),
+          e.schedule.shares() ? double(work.clusters) / work.shared_tiles : 0.0,
+          double(plan.stages),
+          filled(rows, work.tiles.rows, plan.tile.m * plan.cluster.m),
+          filled(columns, work.tiles.columns, plan.tile.n * plan.cluster.n),
+          plan.group_rows() / 64.0 * plan.strips(),
+          double(work.tiles.rows),
+          double(work.tiles.columns),
+          (double(asked.m) + double(asked.n)) * double(asked.k) * plan.kind.operand_bytes() * 1e-6,
+          double(asked.k)};
+}
+
+GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
+  GemmEstimate e = by_arithmetic(plan, asked, rates);
+  if (const GemmTrees* const trees = trees_of(plan.kind, rates)) correct(e, asked, *trees);
+  return e;
 }
 
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates) {
   std::vector<GemmEstimate> ranking;
   for (const GemmPlan& plan : candidate_plans(kind, shape, rates))
     if (static_cast<std::size_t>(plan.shared_bytes()) + 1024 <= rates.shared_bytes)
-      if (GemmEstimate e = estimate(plan, shape, rates); e.schedule.tiles <= most_tiles)
+      if (GemmEstimate e = by_arithmetic(plan, shape, rates); e.schedule.tiles <= most_tiles)
         ranking.push_back(std::move(e));
-  std::stable_sort(ranking.begin(), ranking.end(),
-                   [](const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; });
+  std::stable_sort(ranking.begin(), ranking.end(), is_faster);
+  const GemmTrees* const trees = trees_of(kind, rates);
+  if (!trees || ranking.empty()) return ranking;
+  // Trees are asked about those that may be the best; the others stay behind them, in the order of the arithmetic.
+  constexpr double far = 1.6;
+  const double limit = far * ranking.front().seconds;
+  const auto end =
+      std::partition_point(ranking.begin(), ranking.end(), [&](const GemmEstimate& e) { return e.seconds < limit; });
+  std::for_each(ranking.begin(), end, [&](GemmEstimate& e) { correct(e, shape, *trees); });
+  std::stable_sort(ranking.begin(), end, is_faster);
   return ranking;
 }
 

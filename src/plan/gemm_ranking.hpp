@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plan/gemm_schedule.hpp"
+#include "plan/gemm_trees.hpp"
 
 namespace wm::plan {
 
@@ -19,8 +20,12 @@ struct GemmEstimate {
   const char* binds = "";     // of a plan with tensor memory: who is busy all the time
 };
 
-// The plan's kind is the kernel's; the shape is the caller's, before any exchange.
+// The plan's kind is the kernel's; the shape is the caller's, before any exchange. Where the chip's model has trees,
+// they have their say.
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
+
+// What trees ask about, of an estimate by arithmetic alone.
+GemmTraits traits_of(const GemmEstimate& estimate, const GemmShape& shape);
 
 // The plans that are worth an estimate (gemm_candidates.hpp), the best for `shape` first. Empty where none fits the
 // chip, or all make too many tiles.

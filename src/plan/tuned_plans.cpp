@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -134,9 +135,10 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
 constexpr std::string_view model_mark = "gemm model ";
 
 TunedModel model_from(const std::vector<std::string_view>& fields) {
-  if (fields.size() != 3 || fields[0].empty())
-    refuse(fmt::format("a model's entry has 3 parts between |: chip, bits of operands, constants; here are {}",
-                       fields.size()));
+  if (fields.size() < 3 || fields.size() > 4 || fields[0].empty())
+    refuse(
+        fmt::format("a model's entry has 3 or 4 parts between |: chip, bits of operands, constants, trees; here are {}",
+                    fields.size()));
   TunedModel entry;
   entry.key.chip = fields[0];
   const auto size = parts(fields[1].substr(model_mark.size()), ' ');
@@ -156,6 +158,11 @@ TunedModel model_from(const std::vector<std::string_view>& fields) {
     if (!(value > 0 && value >= least && std::isfinite(value)))
       refuse(fmt::format("'{}' is followed by no number {} {}", words[i], least > 0 ? "from" : "above", least));
   }
+  if (fields.size() == 4) {
+    GemmTrees trees;
+    for (const std::string_view tree : parts(fields[3], ';')) trees.trees.push_back(GemmTree::from_text(tree));
+    entry.model.trees = std::make_shared<const GemmTrees>(std::move(trees));
+  }
   return entry;
 }
 
@@ -163,6 +170,9 @@ std::string text_of(const TunedModel& entry) {
   std::string text = fmt::format("{} | {}{} bits |", entry.key.chip, model_mark, entry.key.bits);
   GemmModel::each_field(entry.model,
                         [&](std::string_view name, double value) { text += fmt::format(" {} {:.4g}", name, value); });
+  if (entry.model.trees)
+    for (const char* before = " | "; const GemmTree& tree : entry.model.trees->trees)
+      text.append(std::exchange(before, "; ")).append(tree.text());
   return text;
 }
 

@@ -14,7 +14,9 @@
 // The constants of the ranking's arithmetic for operands of so many bits (GemmModel; what is left out is an H200's of
 // 16 bits):
 //
-//   NVIDIA H200 | gemm model 8 bits | start 1.4 cluster_start 0.5 ...
+//   NVIDIA H200 | gemm model 8 bits | start 1.4 cluster_start 0.5 ... | blocks 60.5 -0.021 0.013; ...
+//
+// and the trees that correct it (GemmTree), where it has any.
 #pragma once
 
 #include <filesystem>

@@ -1,9 +1,8 @@
 // The fit of the ranking's constants: it finds a chip that differs from the one it begins with, and reads tables.
-#include "gemm/gemm_calibrate.hpp"
-
 #include <gtest/gtest.h>
 
 #include "gemm/gemm_bench.hpp"
+#include "gemm/gemm_tree_fit.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/error.hpp"
 
@@ -40,6 +39,30 @@ TEST(GemmCalibration, FindsAChipThatDiffers) {
   EXPECT_GT(before.mean_regret, 0.03);
   EXPECT_LT(after.mean_regret, before.mean_regret / 3);
   EXPECT_LT(after.spread, before.spread / 2);
+}
+
+// A chip whose times depend on what no constant says: trees find it, and more of it than of what they have not seen.
+TEST(GemmCalibration, LearnsWhatTheConstantsLeaveUnexplained) {
+  auto pairs = measured_on({});
+  for (MeasuredPlan& pair : pairs)
+    pair.us *= (pair.plan.tile.n > 100 ? 1.5 : 1.0) * (pair.shape.k < 1000 && pair.plan.stages > 6 ? 0.7 : 1.0);
+  const auto with_trees = [&](const std::vector<MeasuredPlan>& seen) {
+    plan::GemmModel model;
+    model.trees = std::make_shared<plan::GemmTrees>(fitted_trees({}, seen, {}, {.least = 4}));
+    return model;
+  };
+  const ModelQuality before = quality_of({}, pairs, {}), after = quality_of(with_trees(pairs), pairs, {});
+  EXPECT_GT(before.mean_regret, 0.03);
+  EXPECT_LT(after.mean_regret, before.mean_regret / 4);
+  EXPECT_LT(after.spread, before.spread / 4);
+  const Parts parts = kept_apart(pairs);
+  const ModelQuality unseen = quality_of(with_trees(parts.fitted), parts.kept, {});
+  EXPECT_LT(unseen.spread, quality_of({}, parts.kept, {}).spread / 2);
+  // What trees were there before does not count.
+  const plan::GemmModel again = with_trees(pairs);
+  EXPECT_EQ(fitted_trees(again, pairs, {}, {.trees = 1}).trees[0].text(),
+            fitted_trees({}, pairs, {}, {.trees = 1}).trees[0].text());
+  EXPECT_EQ(fitted(again, pairs, {}, {.steps = 0}).trees, nullptr);
 }
 
 TEST(GemmCalibration, KeepsEveryFourthShapeApart) {

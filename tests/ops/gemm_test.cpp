@@ -207,6 +207,10 @@ TEST_F(Gemm, IsRightWithEachKindOfPlan) {
                            "64x64 s3 c1x1x4 g1 exchange",
                            "256x64 s3 c1x1x2",
                            "128x256 s4 c1x1x4",
+                           "64x80 s3 c4x2 g1",  // of four blocks that share B two bring it, of two for A both
+                           "64x48 s3 c2x4 g1 split",
+                           "128x80 s3 c8x1",  // five of eight
+                           "192x96 s3 c1x4 g3",
                            "128x96 s3 c1x1x3 exchange"}) {
     GemmCase c = ordinary();
     c.plan = plan;
@@ -237,7 +241,9 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
                      {i8, i32, "64x32 s3 c1x1x2 g1"},
                      {e4m3, bf16, "128x64 s3 c1x1x2", true},
                      {i8, i32, "128x96 s3 c1x1x4"},
-                     {f32, f32, "128x64 s3 c1x1x2"}};
+                     {f32, f32, "128x64 s3 c1x1x2"},
+                     {e4m3, bf16, "64x112 s3 c4x2 g1"},
+                     {i8, i32, "128x80 s3 c4x1 pingpong"}};
   for (const auto& [type, d, plan, promote] : cases) {
     GemmCase c{.m = 300, .n = 208, .k = 656, .a = type, .b = type, .d = d, .promote = promote, .plan = plan};
     check(stream, c);
@@ -245,8 +251,9 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
 }
 
 TEST_F(Gemm, MajorNessesGoWithClustersTilesAndSplits) {
-  for (const char* plan : {"128x16 s3", "128x80 s3 c1x2", "256x112 s3 c2x1", "64x128 s3 pingpong c2x2",
-                           "128x48 s3 split", "64x32 s3 g1 split exchange", "64x32 s3 c1x1x2 g1 exchange"}) {
+  for (const char* plan :
+       {"128x16 s3", "128x80 s3 c1x2", "256x112 s3 c2x1", "64x128 s3 pingpong c2x2", "64x80 s3 c4x2 g1",
+        "128x48 s3 split", "64x32 s3 g1 split exchange", "64x32 s3 c1x1x2 g1 exchange"}) {
     GemmCase c{.m = 328, .n = 200, .k = 136, .plan = plan};
     for (const auto& [a_columns, b_columns] : {std::array{true, false}, {true, true}}) {
       c.a_layout.columns = a_columns;

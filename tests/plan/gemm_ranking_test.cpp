@@ -76,7 +76,9 @@ TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlan) {
   EXPECT_NE(problem({.tile = {128, 250}}).find("multiple of 16"), std::string::npos);
   EXPECT_NE(problem({.tile = {96, 128}}).find("tile.m"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .stages = 1}).find("2 stages"), std::string::npos);
-  EXPECT_NE(problem({.tile = {128, 128}, .cluster = {8, 1}}).find("cluster"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 128}, .cluster = {8, 2}}).find("cluster"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 128}, .cluster = {16, 1}}).find("cluster"), std::string::npos);
+  EXPECT_EQ(problem({.tile = {128, 128}, .stages = 4, .cluster = {8, 1}}), "");
   EXPECT_NE(problem({.tile = {128, 64}, .cluster = {2, 1, 2}}).find("share no operands"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 64}, .cluster = {1, 1, 9}}).find("cluster"), std::string::npos);
   EXPECT_NE(problem({.tile = {256, 256}, .stages = 2}).find("sums"), std::string::npos);

@@ -23,6 +23,12 @@ inline constexpr Major a_major = plan.a_spans() ? Major::mn : Major::k;
 template <GemmPlan plan>
 inline constexpr Major b_major = plan.b_spans() ? Major::mn : Major::k;
 
+// The blocks that each operand goes to, and of these those that bring it.
+template <GemmPlan plan>
+inline constexpr Shares a_shares{plan.cluster.n, plan.a_parts()};
+template <GemmPlan plan>
+inline constexpr Shares b_shares{plan.b_shares(), plan.b_parts()};
+
 // The named barriers of a block.
 enum class GemmBarrier : u32 { block, writer, turn = writer + 3 };  // one for each multiply group from the last two on
 
@@ -127,9 +133,9 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
     a.load_for_pair(args.a, corner.m, k, {i32(a_matrix)}, full, {args.a_policy});
     b.load_for_pair(args.b, place.b_row(corner), k, {i32(b_matrix)}, full, {args.b_policy});
   } else if constexpr (plan.kind.by_tma()) {
-    a.template load<plan.cluster.n>(args.a, corner.m, k, {i32(a_matrix)}, stage.full, {args.a_policy},
+    a.template load<a_shares<plan>>(args.a, corner.m, k, {i32(a_matrix)}, stage.full, {args.a_policy},
                                     place.sharing_a());
-    b.template load<plan.cluster.m>(args.b, corner.n, k, {i32(b_matrix)}, stage.full, {args.b_policy},
+    b.template load<b_shares<plan>>(args.b, corner.n, k, {i32(b_matrix)}, stage.full, {args.b_policy},
                                     place.sharing_b());
   } else {
     constexpr u32 threads = plan.producer_threads();
@@ -144,6 +150,7 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
 template <GemmPlan plan>
 WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPlace<plan>& place) {
   using Shared = GemmShared<plan>;
+  constexpr Shares of_a = a_shares<plan>, of_b = b_shares<plan>;
   const u32 ahead = max(args.a_ahead, args.b_ahead);
   PieceWalk walk = place.walk(args.work);
   Piece piece{};
@@ -152,11 +159,10 @@ WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPl
   const i32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
   for (u32 i = 0; i < min(piece.steps, ahead); ++i) {
     const u32 k = (piece.first_step + i) * plan.tile_k();
-    if (i < args.a_ahead)
-      Shared::ATile::template prefetch<plan.cluster.n>(args.a, corner.m, k, {a_matrix}, place.sharing_a());
+    if (i < args.a_ahead) Shared::ATile::template prefetch<of_a>(args.a, corner.m, k, {a_matrix}, place.sharing_a());
     if (i < args.b_ahead)
-      Shared::BTile::template prefetch<plan.b_shares()>(args.b, place.b_row(corner), k, {b_matrix},
-                                                        plan.pair ? Sharing{} : place.sharing_b());
+      Shared::BTile::template prefetch<of_b>(args.b, place.b_row(corner), k, {b_matrix},
+                                             plan.pair ? Sharing{} : place.sharing_b());
   }
 }
 

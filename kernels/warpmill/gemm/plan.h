@@ -125,7 +125,7 @@ struct GemmPlan {
   constexpr int group_rows() const {
     return pipelining == Pipelining::pingpong || facts().tensor_memory ? tile.m : tile.m / multiply_groups;
   }
-  // Blocks that multiply together, rows of B in the stages of each, and the blocks that bring each of them a part.
+  // Blocks that multiply together, rows of B in the stages of each, and the blocks that share them.
   constexpr int blocks_together() const { return pair ? 2 : 1; }
   constexpr int b_rows() const { return tile.n / blocks_together(); }
   constexpr int b_shares() const { return pair ? 1 : cluster.m; }
@@ -148,6 +148,15 @@ struct GemmPlan {
   constexpr int b_bytes() const { return stage_part(b_spans(), b_rows()); }
   constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
   constexpr int copied_bytes() const { return copied_part(a_spans(), tile.m) + copied_part(b_spans(), b_rows()); }
+
+  // Of the blocks that share an operand, those that bring a part of it to all: equal parts of whole swizzle atoms, 8
+  // lines each.
+  static constexpr int parts_of(int lines, int blocks) {
+    while (blocks > 1 && lines % (8 * blocks)) --blocks;
+    return blocks;
+  }
+  constexpr int a_parts() const { return parts_of(a_spans() ? tile_k() : tile.m, cluster.n); }
+  constexpr int b_parts() const { return parts_of(b_spans() ? tile_k() : b_rows(), b_shares()); }
 
   // Tensor memory: the sums of a tile are stored while the next tile's are made.
   static constexpr int accumulators = 2;
@@ -246,8 +255,8 @@ struct GemmPlan {
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
     // First what would make the arithmetic below overflow.
-    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 4 || cluster.n > 4 || cluster.k > 8)
-      return "a cluster has 1 to 4 blocks, or up to 8 along k";
+    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 8 || cluster.n > 8 || cluster.k > 8)
+      return "a cluster has 1 to 8 blocks";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (stages < 2) return "a ring needs 2 stages at least";
@@ -260,7 +269,7 @@ struct GemmPlan {
     if (const char* const why = tensor_memory_problem()) return why;
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
-    if (cluster.m * cluster.n > 4) return "a cluster has 1 to 4 blocks, or up to 8 along k";
+    if (cluster.m * cluster.n * cluster.k > 8) return "a cluster has 1 to 8 blocks";
     if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
       return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
     if (scatters() && stages * stage_bytes() < cluster.k * tile.m * written_columns() * 4)
@@ -277,8 +286,6 @@ struct GemmPlan {
       if (small_float(kind.a) || small_float(kind.b) || small_float(kind.d))
         return "mma plans are for sm_80, which has no 8-bit floats";
     }
-    if ((!a_spans() && tile.m / cluster.n % 8) || (!b_spans() && tile.n / cluster.m % 8))
-      return "a block's share of a multicast tile must be a multiple of 8 rows: one swizzle atom";
     if ((kind.a_producer == Producer::tma) != (kind.b_producer == Producer::tma))
       return "both operands come by the copy engine, or both by threads";
     if (kind.operand_bytes() != 2 && (a_spans() || b_spans()))

@@ -8,9 +8,12 @@
 
 namespace wm {
 
-// The blocks of a cluster that need the same operand: each copies a share of it to all of them.
+// The blocks of a cluster that need the same operand: the first of them, or all, copy a part of it each to all of them.
+struct Shares {
+  int blocks = 1, parts = 1;
+};
 struct Sharing {
-  u32 share = 0;   // which is ours
+  u32 number = 0;  // which of the blocks we are
   u16 blocks = 1;  // a bit for each rank
 };
 
@@ -27,25 +30,25 @@ struct Coordinates {
   }
 };
 
-template <int shares, int outer>
-WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const Coordinates<outer>& place, SharedAddress full,
-                          CachePolicy policy, Sharing sharing) {
-  if constexpr (shares > 1)
+template <Shares shares, int outer>
+WM_DEVICE void load_part(SharedAddress to, const TensorMap& map, const Coordinates<outer>& place, SharedAddress full,
+                         CachePolicy policy, Sharing sharing) {
+  if constexpr (shares.blocks > 1)
     tma::load_multicast(to, map, place.at, full, sharing.blocks, policy);
   else
     tma::load(to, map, place.at, full, policy);
 }
 // The bytes are counted by a barrier of either block of the pair.
-template <int shares, int outer>
-WM_DEVICE void load_share(SharedAddress to, const TensorMap& map, const Coordinates<outer>& place, ClusterAddress full,
-                          CachePolicy policy, Sharing) {
-  static_assert(shares == 1, "a pair of blocks shares no copies");
+template <Shares shares, int outer>
+WM_DEVICE void load_part(SharedAddress to, const TensorMap& map, const Coordinates<outer>& place, ClusterAddress full,
+                         CachePolicy policy, Sharing) {
+  static_assert(shares.blocks == 1, "a pair of blocks shares no copies");
   tma::load_for_pair(to, map, place.at, full, policy);
 }
 }  // namespace detail
 
-// `steps` are products, of 32 bytes along k each. A copy of a K-major tile has a box of one width by extent / shares
-// rows; of an MN-major one, of one width (or all of a smaller extent) by k / shares rows.
+// `steps` are products, of 32 bytes along k each. A copy of a K-major tile has a box of one width by extent / parts
+// rows; of an MN-major one, of one width (or all of a smaller extent) by k / parts rows.
 template <class Element_, Major major, int extent, int k = 128 / sizeof(Element_)>
 struct OperandTile;
 
@@ -59,27 +62,28 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   static_assert(k % width_columns == 0, "k is a whole number of swizzle widths, 128 bytes");
   SharedTile<Element, extent, width_columns> width[widths];
 
-  // The share's rows from coordinate `mn` on, from `first_k` along k; of which matrix, where the map has several.
-  template <int shares = 1, int outer>
+  // Our part's rows from coordinate `mn` on, from `first_k` along k; of which matrix, where the map has several.
+  template <Shares shares = Shares{}, int outer>
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer], SharedAddress full,
                       CachePolicy policy = {}, Sharing sharing = {}) {
     load_at<shares, outer>(map, mn, first_k, matrix, full, policy, sharing);
   }
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, SharedAddress full, CachePolicy policy = {}) {
-    load_at<1, 0>(map, mn, first_k, nullptr, full, policy, {});
+    load_at<Shares{}, 0>(map, mn, first_k, nullptr, full, policy, {});
   }
   // Where two blocks multiply together: `full` lies in either of them.
   template <int outer>
   WM_DEVICE void load_for_pair(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
                                ClusterAddress full, CachePolicy policy) {
-    load_at<1, outer>(map, mn, first_k, matrix, full, policy, {});
+    load_at<Shares{}, outer>(map, mn, first_k, matrix, full, policy, {});
   }
   // Brings what load() would copy into L2.
-  template <int shares = 1, int outer>
+  template <Shares shares = Shares{}, int outer>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
                                  Sharing sharing = {}) {
+    if (shares.parts < shares.blocks && sharing.number >= shares.parts) return;
     for (int i = 0; i < widths; ++i) {
-      const detail::Coordinates<outer> place(first_k + i * width_columns, mn + sharing.share * (extent / shares),
+      const detail::Coordinates<outer> place(first_k + i * width_columns, mn + sharing.number * (extent / shares.parts),
                                              matrix);
       tma::prefetch(map, place.at);
     }
@@ -90,15 +94,16 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   }
 
  private:
-  template <int shares, int outer, class Full>
+  template <Shares shares, int outer, class Full>
   WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, Full full, CachePolicy policy,
                          Sharing sharing) {
-    const u32 first = sharing.share * (extent / shares);
+    if (shares.parts < shares.blocks && sharing.number >= shares.parts) return;
+    const u32 first = sharing.number * (extent / shares.parts);
 #pragma unroll
     for (int i = 0; i < widths; ++i)
-      detail::load_share<shares, outer>(width[i].from_row(first), map,
-                                        {i32(first_k + i * width_columns), i32(mn + first), matrix}, full, policy,
-                                        sharing);
+      detail::load_part<shares, outer>(width[i].from_row(first), map,
+                                       {i32(first_k + i * width_columns), i32(mn + first), matrix}, full, policy,
+                                       sharing);
   }
 };
 
@@ -114,25 +119,27 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
   using Span = SharedTile<Element, k, span_columns>;
   Span span[spans];
 
-  template <int shares = 1, int outer>
+  template <Shares shares = Shares{}, int outer>
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer], SharedAddress full,
                       CachePolicy policy = {}, Sharing sharing = {}) {
     load_at<shares, outer>(map, mn, first_k, matrix, full, policy, sharing);
   }
   WM_DEVICE void load(const TensorMap& map, u32 mn, u32 first_k, SharedAddress full, CachePolicy policy = {}) {
-    load_at<1, 0>(map, mn, first_k, nullptr, full, policy, {});
+    load_at<Shares{}, 0>(map, mn, first_k, nullptr, full, policy, {});
   }
   // Where two blocks multiply together: `full` lies in either of them.
   template <int outer>
   WM_DEVICE void load_for_pair(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
                                ClusterAddress full, CachePolicy policy) {
-    load_at<1, outer>(map, mn, first_k, matrix, full, policy, {});
+    load_at<Shares{}, outer>(map, mn, first_k, matrix, full, policy, {});
   }
-  template <int shares = 1, int outer>
+  template <Shares shares = Shares{}, int outer>
   static WM_DEVICE void prefetch(const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
                                  Sharing sharing = {}) {
+    if (shares.parts < shares.blocks && sharing.number >= shares.parts) return;
     for (int i = 0; i < spans; ++i) {
-      const detail::Coordinates<outer> place(mn + i * span_columns, first_k + sharing.share * (k / shares), matrix);
+      const detail::Coordinates<outer> place(mn + i * span_columns, first_k + sharing.number * (k / shares.parts),
+                                             matrix);
       tma::prefetch(map, place.at);
     }
   }
@@ -144,15 +151,16 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
   }
 
  private:
-  template <int shares, int outer, class Full>
+  template <Shares shares, int outer, class Full>
   WM_DEVICE void load_at(const TensorMap& map, u32 mn, u32 first_k, const i32* matrix, Full full, CachePolicy policy,
                          Sharing sharing) {
-    const u32 first = sharing.share * (k / shares);
+    if (shares.parts < shares.blocks && sharing.number >= shares.parts) return;
+    const u32 first = sharing.number * (k / shares.parts);
 #pragma unroll
     for (int i = 0; i < spans; ++i)
-      detail::load_share<shares, outer>(span[i].from_row(first), map,
-                                        {i32(mn + i * span_columns), i32(first_k + first), matrix}, full, policy,
-                                        sharing);
+      detail::load_part<shares, outer>(span[i].from_row(first), map,
+                                       {i32(mn + i * span_columns), i32(first_k + first), matrix}, full, policy,
+                                       sharing);
   }
 };
 
