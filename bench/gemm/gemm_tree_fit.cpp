@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "warpmill/error.hpp"
+
 namespace wm::bench {
 namespace {
 
@@ -31,7 +33,7 @@ class Learner {
  public:
   Learner(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs, plan::ChipRates rates,
           const TreeOptions& options)
-      : options_(options), bins_(pairs.size()) {
+      : options_(options), near_(pairs.size()), bins_(pairs.size()) {
     plan::GemmModel plain = model;
     plain.trees = nullptr;
     rates.gemm = {plain, plain, plain};
@@ -44,7 +46,7 @@ class Learner {
     for (const std::vector<std::size_t>& shape : by_shape(pairs)) {
       double best = INFINITY;
       for (const std::size_t i : shape) best = std::min(best, pairs[i].us);
-      for (const std::size_t i : shape) near_.resize(pairs.size()), near_[i] = pairs[i].us <= near_best * best;
+      for (const std::size_t i : shape) near_[i] = pairs[i].us <= near_best * best;
     }
     for (std::size_t t = 0; t < traits; ++t) {
       limits_[t] = limits(all, t);
@@ -172,6 +174,7 @@ class Learner {
 
 plan::GemmTrees fitted_trees(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs,
                              const plan::ChipRates& rates, const TreeOptions& options) {
+  if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing for trees to learn from");
   Learner learner(model, pairs, rates, options);
   plan::GemmTrees trees;
   for (int i = 0; i < options.trees; ++i) {

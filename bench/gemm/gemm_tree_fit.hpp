@@ -9,7 +9,7 @@ struct TreeOptions {
   int trees = 128;
   int leaves = 20;                             // answers of a tree, at most
   double part = 0.12;                          // of what is left, that each tree explains
-  double least = 15;                           // pairs that an answer rests on
+  double least = 15;                           // pairs that an answer rests on, by weight
   std::function<void(int)> step = [](int) {};  // before each tree; may throw, which ends the fit
 };
 // Of what `model` without trees leaves. Plans far from their shape's best count less.

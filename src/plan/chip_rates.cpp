@@ -10,17 +10,25 @@
 namespace wm::plan {
 namespace {
 
-// The table's constants for a chip, looked up once: every new product asks.
+// The table's constants for a chip, looked up once: every new product asks. A chip without any has an H200's, without
+// its trees, whose questions are about an H200's blocks; operands of 32 bits have those of 16, whose steps take as
+// long.
 GemmModels models_of(std::string_view chip) {
+  const TunedPlans& table = known_plans();
   static std::mutex mutex;
   static std::map<std::string, GemmModels, std::less<>> known;
   const std::scoped_lock lock(mutex);
   if (const auto found = known.find(chip); found != known.end()) return found->second;
   GemmModels models;
   for (const int bits : {8, 16, 32}) {
-    const TunedModel* const own = known_plans().find(TunedModelKey{std::string(chip), bits});
-    const TunedModel* const any = own ? own : known_plans().find(TunedModelKey{"NVIDIA H200", bits});
-    if (any) GemmModels::of(models, bits) = any->model;
+    GemmModel& model = GemmModels::of(models, bits);
+    if (bits == 32) model = models.of_16_bits;
+    if (const TunedModel* const own = table.find(TunedModelKey{std::string(chip), bits})) {
+      model = own->model;
+    } else if (const TunedModel* const other = table.find(TunedModelKey{"NVIDIA H200", bits})) {
+      model = other->model;
+      model.trees = nullptr;
+    }
   }
   return known.emplace(chip, models).first->second;
 }

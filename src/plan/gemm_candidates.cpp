@@ -27,6 +27,7 @@ class Collector {
 
  private:
   bool suits(const GemmPlan& plan, const GemmShape& asked) const {
+    if (plan.cluster_size() > rates_.multiprocessors) return false;
     const std::int64_t rows = plan.exchange ? asked.n : asked.m, columns = plan.exchange ? asked.m : asked.n;
     const auto tiles_of = [&](std::int64_t width) { return ceil_divide(columns, width); };
     constexpr int grain = 16;

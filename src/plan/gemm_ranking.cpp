@@ -133,8 +133,9 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   return e;
 }
 
-const GemmTrees* trees_of(const GemmKind& kind, const ChipRates& rates) {
-  if (rates.instruction != TensorInstruction::wgmma) return nullptr;
+// Those for products as they were learned from: with wgmma, and operands by the copy engine.
+const GemmTrees* trees_of(const GemmKind& kind, TensorInstruction instruction, const ChipRates& rates) {
+  if (instruction != TensorInstruction::wgmma || !kind.by_tma()) return nullptr;
   return GemmModels::of(rates.gemm, kind.operand_bytes() * 8).trees.get();
 }
 
@@ -157,33 +158,34 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
   const auto rows = double(plan.exchange ? asked.n : asked.m), columns = double(plan.exchange ? asked.m : asked.n);
   const double whole_waves = double(e.schedule.tiles) / work.clusters;
   const auto filled = [](double extent, double tiles, int tile) { return extent / std::max(1.0, tiles * tile); };
-  return {e.seconds * 1e6,
-          e.memory_seconds / e.seconds,
-          double(work.clusters) * plan.cluster_size(),
-          e.waves,
-          whole_waves - std::floor(whole_waves),
-          double(e.schedule.steps),
-          double(plan.tile.m),
-          double(plan.tile.n),
-          double(plan.group_rows()),
-          plan.pipelining == Pipelining::pingpong ? 1.0 : 0.0,
-          double(plan.cluster.m),
-          double(plan.cluster.n),
-          double(plan.cluster.k),
-          e.schedule.shares() ? double(work.clusters) / work.shared_tiles : 0.0,
-          double(plan.stages),
-          filled(rows, work.tiles.rows, plan.tile.m * plan.cluster.m),
-          filled(columns, work.tiles.columns, plan.tile.n * plan.cluster.n),
-          plan.group_rows() / 64.0 * plan.strips(),
-          double(work.tiles.rows),
-          double(work.tiles.columns),
-          (double(asked.m) + double(asked.n)) * double(asked.k) * plan.kind.operand_bytes() * 1e-6,
-          double(asked.k)};
+  return {
+      e.seconds * 1e6,
+      e.memory_seconds / e.seconds,
+      double(work.clusters) * plan.cluster_size(),
+      e.waves,
+      whole_waves - std::floor(whole_waves),
+      double(e.schedule.steps),
+      double(plan.tile.m),
+      double(plan.tile.n),
+      double(plan.group_rows()),
+      plan.pipelining == Pipelining::pingpong ? 1.0 : 0.0,
+      double(plan.cluster.m),
+      double(plan.cluster.n),
+      double(plan.cluster.k),
+      e.schedule.shares() ? double(work.clusters) / work.shared_tiles : 0.0,
+      double(plan.stages),
+      filled(rows, work.tiles.rows, plan.tile.m * plan.cluster.m),
+      filled(columns, work.tiles.columns, plan.tile.n * plan.cluster.n),
+      plan.group_rows() / 64.0 * plan.strips(),
+      double(work.tiles.rows),
+      double(work.tiles.columns),
+      (double(asked.m) + double(asked.n)) * double(asked.k) * double(asked.batch) * plan.kind.operand_bytes() * 1e-6,
+      double(asked.k)};
 }
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
   GemmEstimate e = by_arithmetic(plan, asked, rates);
-  if (const GemmTrees* const trees = trees_of(plan.kind, rates)) correct(e, asked, *trees);
+  if (const GemmTrees* const trees = trees_of(plan.kind, plan.instruction, rates)) correct(e, asked, *trees);
   return e;
 }
 
@@ -194,7 +196,7 @@ std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, con
       if (GemmEstimate e = by_arithmetic(plan, shape, rates); e.schedule.tiles <= most_tiles)
         ranking.push_back(std::move(e));
   std::stable_sort(ranking.begin(), ranking.end(), is_faster);
-  const GemmTrees* const trees = trees_of(kind, rates);
+  const GemmTrees* const trees = trees_of(kind, rates.instruction, rates);
   if (!trees || ranking.empty()) return ranking;
   // Trees are asked about those that may be the best; the others stay behind them, in the order of the arithmetic.
   constexpr double far = 1.6;

@@ -27,8 +27,8 @@ GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRa
 // What trees ask about, of an estimate by arithmetic alone.
 GemmTraits traits_of(const GemmEstimate& estimate, const GemmShape& shape);
 
-// The plans that are worth an estimate (gemm_candidates.hpp), the best for `shape` first. Empty where none fits the
-// chip, or all make too many tiles.
+// The plans that are worth an estimate (gemm_candidates.hpp), the best for `shape` first; those that the arithmetic
+// puts far behind are in its order and have its estimate. Empty where none fits the chip, or all make too many tiles.
 std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
 
 }  // namespace wm::plan

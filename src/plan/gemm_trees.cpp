@@ -49,10 +49,11 @@ GemmTree GemmTree::from_text(std::string_view text) {
 
 std::string GemmTree::text() const {
   std::string text;
-  for (const Node& node : nodes_)
-    text += (text.empty() ? "" : " ") + (node.trait < 0
-                                             ? fmt::format("{:.3g}", node.value)
-                                             : fmt::format("{} {:.6g}", gemm_trait_names[node.trait], node.value));
+  for (const Node& node : nodes_) {
+    if (!text.empty()) text += ' ';
+    if (node.trait >= 0) text.append(gemm_trait_names[node.trait]) += ' ';
+    text += node.trait < 0 ? fmt::format("{:.3g}", node.value) : fmt::format("{:.6g}", node.value);
+  }
   return text;
 }
 

@@ -102,5 +102,6 @@ TEST(GemmCalibration, ReadsTheTablesOfTheBenchmark) {
   EXPECT_THROW(measured_from_json(to_json(std::span(&table, 1)), "file"), Error);
   EXPECT_THROW(measured_from_json("{\"rows\": 3}", "file"), Error);
   EXPECT_THROW(fitted({}, {}, {}, {}), Error);
+  EXPECT_THROW(fitted_trees({}, {}, {}, {}), Error);
   EXPECT_THROW(measured_from_json("no JSON", "file"), Error);
 }

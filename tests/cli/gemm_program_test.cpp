@@ -45,7 +45,7 @@ TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
            {"gemm 3x3x3 --dtype f64 --device virtual", "gemm refused: a holds f64 and b holds f64; they are both bf16"},
            {"gemm 3x3x3 --dtype e4m3 --device virtual:sm_80", "which has no 8-bit floats"},
            {"gemm 2147483648x1x1 --device virtual", "a dimension of 2147483648 is beyond 32-bit coordinates"},
-           {"plan gemm 16777216x16777216x1", "more than 2147483647 tiles"},
+           {"plan gemm 67108864x67108864x1", "more than 2147483647 tiles"},
            {"plan gemm 3x3x3 --batch 2147483648", "'2147483648' is no whole number from 1 to 2147483647"},
            {"bench gemm 3x3x3 --device virtual", "measures a GPU"},
            {"gemm 100000000x100000000x100 --device virtual",

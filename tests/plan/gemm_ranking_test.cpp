@@ -1,6 +1,9 @@
 // GEMM plans: what fits the chip, what is refused in words, plans as text, the ranking.
 #include "plan/gemm_ranking.hpp"
 
+#include <algorithm>
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "plan/gemm_candidates.hpp"
@@ -181,6 +184,31 @@ TEST(TensorMemoryModel, IsSlowerThanTheTensorCoresAndTakesPairsForLargeProducts)
     EXPECT_TRUE(best.plan.pair);
     EXPECT_GT(best.seconds, 2.0 * double(size * size * size) / b200.tensor_flops);
   }
+}
+
+// Trees change the order of plans that are close, and lift none that is far behind.
+TEST(GemmRanking, AsksTreesAboutThePlansThatMayBeTheBest) {
+  const GemmShape shape{4096, 4096, 4096};
+  const auto by_arithmetic = rank({}, shape, {});
+  ChipRates rates;
+  const auto with_tree = [&](const char* text) {
+    rates.gemm.of_16_bits.trees = std::make_shared<GemmTrees>(GemmTrees{{GemmTree::from_text(text)}});
+    return rank({}, shape, rates);
+  };
+  const GemmPlan first = by_arithmetic[0].plan;
+  const auto slower = with_tree(first.tile.n > 128 ? "tile_columns 129 -0.5 0" : "tile_columns 129 0 -0.5");
+  EXPECT_NE(slower[0].plan.tile.n > 128, first.tile.n > 128);
+  EXPECT_NEAR(slower[0].seconds, estimate(slower[0].plan, shape, rates).seconds, 1e-12);
+  const auto far = std::find_if(by_arithmetic.begin(), by_arithmetic.end(), [&](const GemmEstimate& e) {
+    return e.plan.tile.n == 16 && e.seconds > 2 * by_arithmetic[0].seconds;
+  });
+  ASSERT_NE(far, by_arithmetic.end());
+  const auto lifted = with_tree("tile_columns 17 -5 0");
+  EXPECT_EQ(text_of(lifted[0].plan), text_of(first));
+  // Operands that threads bring were not measured.
+  GemmKind by_threads;
+  by_threads.a_producer = by_threads.b_producer = Producer::elements;
+  EXPECT_EQ(text_of(rank(by_threads, shape, rates)[0].plan), text_of(rank(by_threads, shape, {})[0].plan));
 }
 
 // Of two tiles that cover the columns as often the narrower is tried; few rows may be the columns of an exchanged plan.
