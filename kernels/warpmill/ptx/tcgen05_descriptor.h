@@ -153,7 +153,7 @@ struct ScaledProduct {
 
 // Scales in shared memory, as tcgen05.cp with Copied::rows32_bytes16_everywhere brings them to four columns: 512 bytes
 // for 128 rows and four groups along k.
-constexpr unsigned scale_bytes = 512;
+inline constexpr unsigned scale_bytes = 512;
 constexpr unsigned scale_offset(unsigned row, unsigned group) { return row % 32 * 16 + row / 32 * 4 + group; }
 constexpr OperandLayout scale_layout() { return {0, 128, Swizzle::none}; }
 
