@@ -1,4 +1,5 @@
-// Fits the constants of the GEMM ranking's arithmetic (plan::GemmModel) to measured pairs of shapes and plans.
+// Fits the constants of the GEMM ranking's arithmetic (plan::GemmModel) to measured pairs of shapes and plans, and says
+// how well a model foretells them.
 #pragma once
 
 #include <cstdint>

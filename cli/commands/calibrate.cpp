@@ -1,4 +1,4 @@
-// warpmill calibrate gemm: the constants of the ranking's arithmetic, fitted to what this chip measures.
+// warpmill calibrate gemm: the ranking's constants, and the trees behind them, fitted to what this chip measures.
 #include <fmt/format.h>
 
 #include "case/files.hpp"

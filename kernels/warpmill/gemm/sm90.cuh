@@ -7,12 +7,12 @@
 //
 //   full[s]   1 arrival (the load thread, which also announces the bytes) + the stage's bytes from the copy engine;
 //             from threads, an arrival of each
-//   empty[s]  1 arrival from each multiply group that reads the stage, of each block that our copies reach
+//   empty[s]  1 arrival from each multiply group that reads the stage, of each block that shares an operand with us
 //
-// Blocks of a cluster share operands: blocks above each other load a part of the same B tile each and send it to all of
-// them, blocks side by side do so with A. Or they share each tile along k, and the first block adds the sums
-// (cluster_sums.cuh), or each those of some columns (scattered_sums.cuh). m, n and k are arguments: what is compiled
-// knows only the plan.
+// Blocks of a cluster share operands: blocks above each other load a part of the same B tile each (where it has too few
+// parts, the first ones do) and send it to all of them, blocks side by side do so with A. Or they share each tile along
+// k, and the first block adds the sums (cluster_sums.cuh), or each those of some columns (scattered_sums.cuh). m, n and
+// k are arguments: what is compiled knows only the plan.
 #pragma once
 
 #include "warpmill/gemm/sm90_stage.cuh"
