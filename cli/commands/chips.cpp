@@ -13,8 +13,10 @@
 namespace wm::cli {
 
 DeviceInfo chip_of(const std::string& name) {
-  if (name == "B200") return Device::open("virtual:sm_100a").info();  // nothing is measured on it: the data sheet's
-  std::set<std::string> known{"B200"};
+  // Nothing is measured on these: the data sheet's.
+  if (name == "B200") return Device::open("virtual:sm_100a").info();
+  if (name == "RTX 5090") return Device::open("virtual:sm_120a").info();
+  std::set<std::string> known{"B200", "RTX 5090"};
   for (const DeviceInfo& info : Device::list()) {
     if (info.name == name) return info;
     known.insert(info.name);

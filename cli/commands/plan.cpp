@@ -43,6 +43,7 @@ std::string_view device_like(TensorInstruction instruction) {
     case TensorInstruction::wgmma: return "virtual:sm_90a";
     case TensorInstruction::tcgen05: return "virtual:sm_100a";
     case TensorInstruction::mma: return "virtual:sm_80";
+    case TensorInstruction::mma_tma: return "virtual:sm_120a";
   }
   return "";
 }

@@ -51,8 +51,8 @@ struct GemmBatch {
 //
 // A batch whose matrices are not evenly apart has their addresses in `batch`.
 //
-// On sm_90a with the copy engine and wgmma; on sm_100a with the copy engine and tcgen05; on sm_80 and every other newer
-// chip with cp.async and mma.sync, without 8-bit floats.
+// On sm_90a with the copy engine and wgmma; on sm_100a with the copy engine and tcgen05; on sm_120a with the copy
+// engine and mma.sync; on sm_80 and every other newer chip with cp.async and mma.sync, without 8-bit floats.
 struct GemmRequest {
   View a, b, d;
   std::optional<GemmBatch> batch{};

@@ -171,8 +171,9 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
   if (instruction != best && instruction != TensorInstruction::mma)
     throw Error(ErrorCode::unsupported,
                 fmt::format("gemm refused: the plan given takes {}, and {} is {}; take an mma plan",
-                            instruction == TensorInstruction::wgmma ? "wgmma, which only sm_90a has"
-                                                                    : "tcgen05, which only sm_100a has",
+                            instruction == TensorInstruction::wgmma     ? "wgmma, which only sm_90a has"
+                            : instruction == TensorInstruction::tcgen05 ? "tcgen05, which only sm_100a has"
+                                                                        : "mma-tma, which is for sm_120a",
                             device.info().id, arch.name()));
   const CallKey key{ops::understand(stream, request, instruction), request.plan, request.trace != nullptr};
   const auto clear_amax = [&] {  // once nothing can be refused any more

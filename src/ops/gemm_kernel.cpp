@@ -38,6 +38,7 @@ std::string_view kernel_file_of(const GemmPlan& plan) {
   switch (plan.instruction) {
     case TensorInstruction::mma: return "sm80";
     case TensorInstruction::tcgen05: return "sm100";
+    case TensorInstruction::mma_tma: return "sm120";
     case TensorInstruction::wgmma: return plan.pipelining == Pipelining::multistage ? "sm90_multistage" : "sm90";
   }
   return "";

@@ -46,7 +46,7 @@ void check_types(const GemmRequest& request, const Device& device, TensorInstruc
         fmt::format("a holds {}, b {} and d {}, and {} runs the kernel for sm_80 here, which has no 8-bit floats; take "
                     "bf16 or f16",
                     name_of(a), name_of(b), name_of(d), device.info().id));
-  if (request.promote && instruction == TensorInstruction::tcgen05)
+  if (request.promote && instruction != TensorInstruction::wgmma)
     refuse(fmt::format(
         "promote is for Hopper's tensor cores, which keep few bits of a sum of 8-bit floats; how many those "
         "of {} keep is not specified, and its kernel adds nothing up besides",
@@ -119,19 +119,19 @@ struct Arrival {
 
 // Where one dimension has a single element both major-nesses fit; the one that the engine can read is taken.
 Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
-  const bool engine = facts_of(instruction).copy_engine;
+  const bool engine = facts_of(instruction).copy_engine, reads_shared = facts_of(instruction).reads_shared;
   const bool along_k = contiguous(x.matrix.column_stride, x.columns),
              along_mn = contiguous(x.matrix.row_stride, x.rows);
   Arrival arrival;
   if (along_k) {
     arrival.by_engine = engine && x.engine_takes(x.matrix.row_stride, x.rows);
     // Before wgmma threads round f32 to tf32; before mma they do it after the copy.
-    arrival.by_threads = engine && x.bytes == 4 ? Producer::elements : x.copies(x.matrix.row_stride);
+    arrival.by_threads = reads_shared && x.bytes == 4 ? Producer::elements : x.copies(x.matrix.row_stride);
   }
   const bool spans = engine && along_mn && x.bytes == 2 && x.engine_takes(x.matrix.column_stride, x.columns);
   if (!arrival.by_engine && (spans || (along_mn && !along_k))) {
     // ldmatrix and wgmma turn 16-bit elements; only for wgmma do threads always bring them turned.
-    const bool copied = !engine && x.bytes == 2;
+    const bool copied = !reads_shared && x.bytes == 2;
     arrival = {Major::mn, spans, copied ? x.copies(x.matrix.column_stride) : Producer::elements};
   }
   return arrival;

@@ -38,6 +38,7 @@ GemmModels models_of(std::string_view chip) {
 TensorInstruction instruction_of(const Architecture& arch) {
   if (arch.specific && arch.major == 9) return TensorInstruction::wgmma;
   if (arch.specific && arch.number() == 100) return TensorInstruction::tcgen05;
+  if (arch.specific && arch.number() == 120) return TensorInstruction::mma_tma;
   return TensorInstruction::mma;
 }
 
@@ -66,6 +67,15 @@ ChipRates rates_of(const DeviceInfo& device, std::string_view chip) {
     rates.tensor_flops = 8192 * rates.clock * device.multiprocessors;
     rates.memory_bytes = 6.6e12;
     rates.l2_bytes = 64 * rates.clock * device.multiprocessors;  // as on Hopper; no figure is known
+    return rates;
+  }
+  if (rates.instruction == TensorInstruction::mma_tma) {
+    rates.clock = 2.4e9;
+    rates.tensor_flops = 209.5e12 * device.multiprocessors / 170;
+    rates.memory_bytes = 1.6e12;
+    rates.l2_bytes =
+        32 * rates.clock * device.multiprocessors;  // half of what Hopper has in a cycle; no figure is known
+    rates.launch_seconds = 4e-6;
     return rates;
   }
   rates.tensor_flops = 312e12 * device.multiprocessors / 108;

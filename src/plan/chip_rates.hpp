@@ -25,7 +25,7 @@ struct ChipRates {
 };
 
 // The best that an architecture has, and what is known of a device: with wgmma as above, with tcgen05 a B200's data
-// sheet (docs/blackwell.md), else an A100's.
+// sheet (docs/blackwell.md), on sm_120a an RTX 5090's, else an A100's.
 TensorInstruction instruction_of(const Architecture& arch);
 ChipRates rates_of(const DeviceInfo& device);
 // With the constants of another chip's table entries (an H200's where it has none).

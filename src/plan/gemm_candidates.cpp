@@ -108,12 +108,37 @@ void add_mma_plans(Collector& to) {
   for (const int n : {16, 32, 64}) add({64, n}, 1, true, true);
 }
 
+// For mma.sync with a copy engine: the stages of a large tile are few, and a group's warps read fewer bytes for each
+// product the more rows they have.
+void add_mma_tma_plans(Collector& to) {
+  const auto add = [&](TileShape tile, int groups, bool split, bool exchange) {
+    to.add({.instruction = TensorInstruction::mma_tma,
+            .tile = tile,
+            .cluster = {1, 1},
+            .multiply_groups = groups,
+            .split = split,
+            .exchange = exchange},
+           6);
+  };
+  for (const bool split : {false, true}) {
+    for (const TileShape tile : {TileShape{128, 128}, {256, 64}, {128, 96}, {128, 64}}) add(tile, 2, split, false);
+    for (const TileShape tile : {TileShape{128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}})
+      add(tile, 1, split, false);
+  }
+  for (const int n : {16, 32, 64}) add({64, n}, 1, true, true);
+}
+
 std::vector<GemmPlan> candidates(const GemmKind& kind, const ChipRates& rates, const std::optional<GemmShape>& shape) {
   if (rates.instruction == TensorInstruction::tcgen05) return tensor_memory_plans(kind);
   const bool mma = rates.instruction == TensorInstruction::mma;
   const GemmKind by_producer = mma ? kind.without_tma() : kind;
-  Collector plans(by_producer, rates, mma ? std::nullopt : shape);
-  (mma ? add_mma_plans : add_wgmma_plans)(plans);
+  const bool many = rates.instruction == TensorInstruction::wgmma;  // so many that shapes have theirs
+  Collector plans(by_producer, rates, many ? shape : std::nullopt);
+  switch (rates.instruction) {
+    case TensorInstruction::mma: add_mma_plans(plans); break;
+    case TensorInstruction::mma_tma: add_mma_tma_plans(plans); break;
+    default: add_wgmma_plans(plans);
+  }
   return std::move(plans.plans);
 }
 

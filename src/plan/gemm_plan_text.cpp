@@ -27,6 +27,7 @@ std::string text_of(const GemmPlan& p) {
   if (p.multiply_groups != 2) text += fmt::format(" g{}", p.multiply_groups);
   if (p.pipelining == Pipelining::pingpong) text += " pingpong";
   if (p.instruction == TensorInstruction::tcgen05) text += p.pair ? " pair" : " tcgen05";
+  if (p.instruction == TensorInstruction::mma_tma) text += " mma-tma";
   if (p.pipelining == Pipelining::multistage) text += p.instruction == TensorInstruction::mma ? " mma" : " multistage";
   if (p.claim) text += " claim";
   if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
@@ -58,6 +59,8 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else if (word == "mma") {
       plan.pipelining = Pipelining::multistage;
       plan.instruction = TensorInstruction::mma;
+    } else if (word == "mma-tma") {
+      plan.instruction = TensorInstruction::mma_tma;
     } else if (word == "tcgen05" || word == "pair") {
       plan.instruction = TensorInstruction::tcgen05;
       plan.pair = word == "pair";
@@ -71,12 +74,13 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else if (word == "exchange") {
       plan.exchange = true;
     } else {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
-                              "multistage, mma, tcgen05, pair, claim, split (or split2, split3, ...), exchange or b8 "
-                              "(a band) after it (in "
-                              "'{}')",
-                              word, text));
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
+                      "multistage, mma, mma-tma, tcgen05, pair, claim, split (or split2, split3, ...), exchange or b8 "
+                      "(a band) after it (in "
+                      "'{}')",
+                      word, text));
     }
   }
   if (plan.tile.m == 0)

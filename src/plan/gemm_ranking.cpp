@@ -32,7 +32,7 @@ GemmEstimate cut(const GemmPlan& plan, const GemmShape& asked, const ChipRates& 
   return e;
 }
 
-// mma.sync, from a data sheet and reason.
+// mma.sync, from data sheets and reason.
 GemmEstimate mma_estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
   GemmEstimate e = cut(plan, asked, rates);
   const int blocks = resident_clusters(plan, rates);
@@ -42,7 +42,9 @@ GemmEstimate mma_estimate(const GemmPlan& plan, const GemmShape& asked, const Ch
   // A row of A or B that does not start at a 128-byte line makes every 128-byte piece of it touch two.
   const double lines = asked.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : 1.4;
   const double l2 = lines * (double(plan.a_bytes()) + double(plan.b_bytes())) / (rates.l2_bytes / blocks);
-  e.step_seconds = std::max(tensor, l2) + 0.05 * l2;
+  // A stage that the copy engine is asked for comes a microsecond later, and all others may be read meanwhile.
+  const double latency = plan.facts().copy_engine ? 1e-6 / (plan.stages - 1) : 0;
+  e.step_seconds = std::max({tensor, l2, latency}) + 0.05 * l2;
   e.tile_seconds = 0.4e-6 + 0.25e-6 * plan.group_rows() / 64 * plan.strips();
   if (e.schedule.shares()) {  // each of a tile's other pieces is asked for in turn
     const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));

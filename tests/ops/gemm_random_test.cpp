@@ -81,7 +81,16 @@ std::string random_tensor_memory_plan(Dice& dice, bool clusters) {
   return plan::text_of(plan);
 }
 
-std::string random_plan(Dice& dice, bool clusters) {
+std::string random_mma_tma_plan(Dice& dice) {
+  GemmPlan plan{.instruction = TensorInstruction::mma_tma, .stages = int(2 + dice.below(3)), .cluster = {1, 1}};
+  plan.multiply_groups = dice.of({1, 2});
+  plan.tile = {plan.multiply_groups * dice.of({64, 64, 128}), 16 * int(1 + dice.below(8))};
+  plan.split = dice.one_in(3);
+  plan.exchange = dice.one_in(3);
+  return plan::text_of(plan);
+}
+
+std::string random_wgmma_plan(Dice& dice, bool clusters) {
   GemmPlan plan{.tile = {0, 16 * int(1 + dice.below(16))}, .stages = int(2 + dice.below(3)), .cluster = {1, 1}};
   if (clusters) plan.cluster = dice.of({ClusterShape{1, 1}, {2, 1}, {1, 2}, {2, 2}});
   plan.pipelining = dice.of({Pipelining::cooperative, Pipelining::cooperative, Pipelining::pingpong});
@@ -99,6 +108,14 @@ std::string random_plan(Dice& dice, bool clusters) {
   }
   plan.exchange = dice.one_in(3);
   return plan::text_of(plan);
+}
+
+std::string random_plan(Dice& dice, TensorInstruction instruction, bool clusters) {
+  switch (instruction) {
+    case TensorInstruction::tcgen05: return random_tensor_memory_plan(dice, clusters);
+    case TensorInstruction::mma_tma: return random_mma_tma_plan(dice);
+    default: return random_wgmma_plan(dice, clusters);
+  }
 }
 
 Recipe random_recipe(Dice& dice, bool promotes) {
@@ -176,16 +193,15 @@ GemmCase random_case(Dice& dice, const Recipe& recipe) {
 TEST_F(Gemm, IsRightForRandomProducts) {
   const int cases = asked("GEMM_TEST_CASES", settings.products);
   Dice dice(2026);
-  const bool tensor_memory = plan::instruction_of(device.info().arch) == TensorInstruction::tcgen05;
+  const TensorInstruction instruction = plan::instruction_of(device.info().arch);
   std::vector<Recipe> recipes;
   for (int i = 0; i < cases; ++i) {
     // As many recipes as a fifth of the cases, at most 40, each with a plan that can serve it or the ranking's.
     if (i % 5 == 0 && recipes.size() < 40) {
-      Recipe recipe = random_recipe(dice, !tensor_memory);
+      Recipe recipe = random_recipe(dice, instruction == TensorInstruction::wgmma);
       const GemmResult result = check(stream, random_case(dice, recipe));
       for (int attempt = 0; attempt < 20 && !dice.one_in(4); ++attempt) {
-        const bool engine = result.plan.kind.by_tma();
-        const std::string plan = tensor_memory ? random_tensor_memory_plan(dice, engine) : random_plan(dice, engine);
+        const std::string plan = random_plan(dice, instruction, result.plan.kind.by_tma());
         if (GemmPlan p =
                 plan::plan_from_text(plan, result.plan.exchange ? result.plan.kind.transposed() : result.plan.kind);
             p.valid()) {

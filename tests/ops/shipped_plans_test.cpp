@@ -149,6 +149,17 @@ TEST(ShippedPlans, ForSm100CompileWithoutLostSpeed) {
   expect_clean(plans, "sm_100a");
 }
 
+// The same with mma and a copy engine.
+TEST(ShippedPlans, ForSm120CompileWithoutLostSpeed) {
+  const auto every = static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 4));
+  const auto plain = plan::candidate_plans({}, TensorInstruction::mma_tma);
+  std::vector<GemmKind> kinds = sample_of_kinds();
+  std::erase_if(kinds, [](const GemmKind& kind) { return kind.promote; });
+  std::vector<GemmPlan> plans = fullest(kinds, TensorInstruction::mma_tma);
+  for (std::size_t i = 0; i < plain.size(); i += every) plans.push_back(plain[i]);
+  expect_clean(plans, "sm_120a");
+}
+
 TEST(ShippedPlans, ForSm80CompileWithoutLostSpeed) {
   using enum DType;
   const char* const largest = "256x128 s3 mma";

@@ -178,14 +178,6 @@ TEST_F(GemmSm80, RunsOnHopperToo) {
   EXPECT_EQ(result.plan.instruction, TensorInstruction::mma);
 }
 
-// With less shared memory.
-TEST_F(GemmSm80, RunsOnSm120Too) {
-  const Device geforce = Device::open("virtual:sm_120a:sms=4");
-  const Stream other(geforce);
-  check(other, ordinary());
-  check(other, ordinary(i8, i32));
-}
-
 TEST_F(GemmSm80, RefusesInWordsWhatItHasNot) {
   const auto refusal = [&](const GemmCase& c) -> std::string {
     const GemmRun run(device, c);

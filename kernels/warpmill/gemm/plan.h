@@ -36,6 +36,7 @@ enum class TensorInstruction : unsigned char {
   wgmma,    // sm_90a
   mma,      // sm_80 and everything newer
   tcgen05,  // sm_100a
+  mma_tma,  // sm_120a: mma, and a copy engine
 };
 
 // What comes with an instruction, on the chips that it is for.
@@ -50,9 +51,10 @@ struct InstructionFacts {
 };
 constexpr InstructionFacts facts_of(TensorInstruction instruction) {
   switch (instruction) {
-    case TensorInstruction::wgmma: return {true, true, 128, 232448, 40, false};  // H200
-    case TensorInstruction::mma: return {false, false, 32, 166912, 100, false};  // A100
-    case TensorInstruction::tcgen05: return {true, true, 32, 232448, 40, true};  // B200
+    case TensorInstruction::wgmma: return {true, true, 128, 232448, 40, false};     // H200
+    case TensorInstruction::mma: return {false, false, 32, 166912, 100, false};     // A100
+    case TensorInstruction::tcgen05: return {true, true, 32, 232448, 40, true};     // B200
+    case TensorInstruction::mma_tma: return {true, false, 32, 101376, 100, false};  // RTX 5090
   }
   return {};
 }
@@ -191,8 +193,8 @@ struct GemmPlan {
     return (kind.d_columns ? strip_columns() * (strip_rows() / 64) : strip_rows()) * row_bytes;
   }
   // Output strips that a multiply group has in flight: the copy engine stores one while the next is made. A block that
-  // stores a part of each tile has few.
-  constexpr int out_buffers() const { return facts().copy_engine && multiply_groups < 3 && !scatters() ? 2 : 1; }
+  // stores a part of each tile has few; where operands stay in registers, stages are scarcer than time to store.
+  constexpr int out_buffers() const { return facts().reads_shared && multiply_groups < 3 && !scatters() ? 2 : 1; }
   constexpr int out_bytes() const {
     return kind.store_by_threads() ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
@@ -279,6 +281,9 @@ struct GemmPlan {
       return "the multistage kernels have no clusters and no promotion";
     if (facts().copy_engine && pipelining == Pipelining::multistage && !kind.by_tma())
       return "the multistage kernel of Hopper has no producer but the copy engine";
+    if (instruction == TensorInstruction::mma_tma && (pipelining != Pipelining::cooperative || cluster_size() > 1))
+      return "mma-tma plans are cooperative, and have no clusters";
+    if (!facts().reads_shared && kind.promote) return "promotion is for the sums of wgmma";
     if (!facts().copy_engine) {
       if (pipelining != Pipelining::multistage) return "mma plans are multistage: every warp loads and multiplies";
       if (kind.a_producer == Producer::tma || kind.b_producer == Producer::tma)
@@ -302,8 +307,9 @@ struct GemmPlan {
       return "the sums that a cluster's blocks send to the first leave too little shared memory: take a smaller tile "
              "or fewer blocks";
     if (shared_bytes() > shared_limit())
-      return facts().copy_engine ? "the stages and the output strips take more than 232448 bytes of shared memory"
-                                 : "the stages and the output strips take more than 166912 bytes of shared memory";
+      return facts().reads_shared  ? "the stages and the output strips take more than 232448 bytes of shared memory"
+             : facts().copy_engine ? "the stages and the output strips take more than 101376 bytes of shared memory"
+                                   : "the stages and the output strips take more than 166912 bytes of shared memory";
     if (registers() > register_limit / threads() / 8 * 8 * threads())
       return "the roles take more registers than the block is started with";
     if (spare_registers() < facts().least_spare) return "the sums leave a multiply thread too few registers";

@@ -15,36 +15,14 @@
 // k are arguments: what is compiled knows only the plan.
 #pragma once
 
+#include "warpmill/gemm/load_tiles.cuh"
 #include "warpmill/gemm/sm90_stage.cuh"
-#include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/pipeline/turns.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
 
 namespace wm {
-
-// Every stage of every piece of this block, as soon as it is free: one thread where the copy engine loads, else all of
-// the warpgroup.
-template <GemmPlan plan>
-WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
-  GemmRing<plan> ring = ring_of<plan>(shared, place);
-  PieceWalk walk = place.walk(args.work);
-  Piece piece;
-  for (u32 number = 0; walk.next(piece); ++number) {
-    if constexpr (plan.scatters())
-      if (number > 0) shared.tile_sums.wait_until_taken(number - 1);
-    const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
-    for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
-      stamp<"load", "wait">(step);
-      const Stage stage = ring.acquire();
-      stamp<"load", "copy">(step);
-      load_stage<plan>(stage, args, shared, corner, step, place);
-      ring.commit(stage);
-    }
-  }
-  stamp<"load", "end">(0);
-}
 
 template <GemmPlan plan>
 WM_DEVICE Stage next_stage(GemmRing<plan>& ring) {
