@@ -51,10 +51,10 @@ std::byte* shared_bytes(const Warp& warp, AddressSpace space, u64 address, u64 b
          lane);
   Block* block = warp.cluster().block_of(address);
   if (block == nullptr)
-    fail(
-        warp, space, kind,
-        fmt::format("the address {:#x} names block {} of a cluster of {}", address, rank, warp.cluster().blocks.size()),
-        lane);
+    fail(warp, space, kind,
+         fmt::format("the address {:#x}: block {} is asked for in a cluster of {}", address, rank,
+                     warp.cluster().blocks.size()),
+         lane, fault::other);
   if (offset < shared_reserved || offset + bytes > block->shared.size())
     fail(warp, space, kind,
          fmt::format("{} byte{} at {:#x} {} outside the block's shared memory, which is {:#x} to {:#x} ({} bytes)",

@@ -131,6 +131,22 @@ TEST(Barrier, BlocksOfAClusterMeetAndSeeEachOthersMemory) {
       contains(gpu.failure("test", {{3}, {64}, {1}, 0}, parameters(out)), "block 1 is asked for in a cluster of 1"));
 }
 
+TEST(Barrier, TheAddressOfABlockThatIsNotThereMayBeMadeAndNotUsed) {
+  Gpu gpu;
+  gpu.load(kernel_text(R"(
+      .shared .align 8 .b8 word[8];
+      mov.u32 %r1, word;
+      mapa.shared::cluster.u32 %r2, %r1, 1;
+      mapa.shared::cluster.u32 %r3, %r1, 256;
+      setp.eq.u32 %p1, %r1, %r3;
+      selp.u64 %rd1, 1, 7, %p1;
+      st.global.u64 [%mine], %rd1;
+  )"));
+  const auto out = gpu.upload(std::vector<std::uint64_t>(1));
+  gpu.run("test", {{1}, {1}, {}, 0}, parameters(out, out));
+  EXPECT_EQ(gpu.download<std::uint64_t>(out, 1)[0], 7u);
+}
+
 TEST(Barrier, ThreadsThatHaveLeftAreNotWaitedFor) {
   Gpu gpu;
   gpu.load(kernel_text(R"(
