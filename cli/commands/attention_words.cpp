@@ -94,20 +94,20 @@ AttentionKind kind_of(const bench::AttentionCase& attention) {
   return {.element = attention.dtype,
           .head_dim = attention.head_dim,
           .value_dim = attention.value_dim,
-          .mask = {.right = attention.mask.right.has_value(), .left = attention.mask.left.has_value()},
+          .mask = plan::limits_of(attention.mask.left, attention.mask.right).facts,
           .softcap = attention.softcap > 0,
-          .sequences = !attention.sequences.empty(),
-          .lse = attention.lse};
+          .sequences = !attention.sequences.empty()};
 }
 
 plan::AttentionShape shape_of(const bench::AttentionCase& a) {
+  const plan::MaskLimits limits = plan::limits_of(a.mask.left, a.mask.right);
   plan::AttentionShape shape{.batch = a.batch,
                              .heads = a.heads,
                              .kv_heads = a.kv_heads,
                              .queries = a.queries,
                              .keys = a.keys,
-                             .left = a.mask.left.value_or(0),
-                             .right = a.mask.right.value_or(0),
+                             .left = limits.left,
+                             .right = limits.right,
                              .align_ends = a.mask.alignment == Alignment::ends};
   if (!a.sequences.empty()) shape.batch = static_cast<std::int64_t>(a.sequences.size()), shape.queries = shape.keys = 0;
   for (const auto& [queries, keys] : a.sequences)

@@ -24,7 +24,7 @@ namespace {
 
 std::string sizes(const View& view) { return fmt::format("{}", fmt::join(view.shape, " x ")); }
 
-constexpr std::int64_t most_positions = (1 << 30) - 1;
+using plan::most_positions;
 
 void refuse_overlap(const View& written, std::string_view name, const View& other, std::string_view other_name) {
   if (overlap(written, written.address, other, other.address))
@@ -83,19 +83,18 @@ std::uint64_t offsets_of(const View& view, std::string_view name, const Stream& 
 }
 
 void set_mask(AttentionProblem& p, const AttentionMask& mask) {
-  const auto limit = [](const std::optional<std::int64_t>& given, std::string_view name, bool& fact,
-                        std::int64_t& value) {
-    if (!given) return;
-    if (*given < 0 || *given > most_positions)
+  const auto check = [](const std::optional<std::int64_t>& given, std::string_view name) {
+    if (given && (*given < 0 || *given > most_positions))
       refuse_attention(
           fmt::format("the mask's {} is {}; it is the number of keys seen to that side of the opposite one, "
                       "0 to {}: leave it out for no limit",
                       name, *given, most_positions));
-    fact = true;
-    value = *given;
   };
-  limit(mask.left, "left", p.kind.mask.left, p.left);
-  limit(mask.right, "right", p.kind.mask.right, p.right);
+  check(mask.left, "left");
+  check(mask.right, "right");
+  const plan::MaskLimits limits = plan::limits_of(mask.left, mask.right);
+  p.kind.mask = limits.facts;
+  p.left = limits.left, p.right = limits.right;
   p.align_ends = mask.alignment == Alignment::ends;
 }
 
@@ -114,7 +113,7 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
       refuse_attention(fmt::format("{} has {} dimensions; {}", name, view->shape.size(),
                                    request.sequences ? "with sequences they are heads x positions x dim"
                                                      : "they are batch x heads x length x dim"));
-    for (const std::int64_t size : view->shape)  // sums of two positions and a mask's limit are 32-bit numbers too
+    for (const std::int64_t size : view->shape)
       if (size > most_positions)
         refuse_attention(fmt::format("{} is {}: a dimension has at most {}; split it into several calls", name,
                                      sizes(*view), most_positions));
@@ -171,7 +170,6 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
       refuse_attention(
           fmt::format("lse's elements overlap: strides ({}) for a shape of {}; give each a place of its own",
                       fmt::join(lse.strides, ", "), sizes(lse)));
-    p.kind.lse = true;
     p.lse = tensor_of(lse, false);
   }
   set_mask(p, request.mask);

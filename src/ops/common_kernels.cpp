@@ -22,10 +22,10 @@ std::vector<KernelSource> common_kernels() {
   std::vector<std::string> seen;
   for (const DType element : {DType::bf16, DType::f16})
     for (const auto& [head_dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}})
-      for (const auto& [causal, lse] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}})
+      for (const bool causal : {false, true})
         for (std::int64_t length = 512; length <= tokens; length *= 2) {
           const AttentionKind kind{
-              .element = element, .head_dim = head_dim, .value_dim = value_dim, .mask = {.right = causal}, .lse = lse};
+              .element = element, .head_dim = head_dim, .value_dim = value_dim, .mask = {.right = causal}};
           const std::int64_t heads = 2048 / head_dim;
           const plan::AttentionShape shape{
               .batch = tokens / length, .heads = heads, .kv_heads = heads, .queries = length, .keys = length};

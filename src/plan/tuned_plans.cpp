@@ -99,12 +99,13 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
   if (kind.head_dim <= 0 || kind.value_dim <= 0)
     refuse(fmt::format("'{}' has no type and dims, as in 'attention bf16 128 128'", fields[1]));
   kind.element = dtype_from_name(words[0]);
+  std::optional<std::int64_t> left, right;
   for (std::size_t i = 3; i < words.size(); ++i) {
     const std::int64_t limit = i + 1 < words.size() ? number_from<std::int64_t>(words[i + 1]).value_or(-1) : -1;
     if (words[i] == "right" && limit >= 0)
-      kind.mask.right = true, shape.right = limit, ++i;
+      right = limit, ++i;
     else if (words[i] == "left" && limit >= 0)
-      kind.mask.left = true, shape.left = limit, ++i;
+      left = limit, ++i;
     else if (words[i] == "beginnings")
       shape.align_ends = false;
     else if (words[i] == "softcap")
@@ -115,6 +116,9 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
       refuse(fmt::format(
           "'{}' is no part of an attention; there are right N, left N, beginnings, softcap and sequences", words[i]));
   }
+  const MaskLimits limits = limits_of(left, right);
+  kind.mask = limits.facts;
+  shape.left = limits.left, shape.right = limits.right;
   const auto sizes = parts(fields[2], 'x');
   const auto two = [&](std::string_view text) {
     const auto both = parts(text, '/');
@@ -187,7 +191,7 @@ std::string text_of(const TunedAttention& entry) {
   const auto& [chip, kind, shape] = entry.key;
   std::string text =
       fmt::format("{} | {}{} {} {}", chip, attention_mark, name_of(kind.element), kind.head_dim, kind.value_dim);
-  if (kind.mask.right) text += fmt::format(" right {}", shape.right);
+  if (kind.mask.right && shape.right < most_positions) text += fmt::format(" right {}", shape.right);
   if (kind.mask.left) text += fmt::format(" left {}", shape.left);
   if (!shape.align_ends) text += " beginnings";
   if (kind.softcap) text += " softcap";
@@ -219,7 +223,6 @@ TunedKey key_of(std::string_view chip, const GemmKind& kind, const GemmShape& sh
 
 TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const AttentionShape& shape) {
   TunedAttentionKey key{std::string(chip), kind, shape};
-  key.kind.lse = false;
   if (!kind.mask.left) key.shape.left = 0;
   if (!kind.mask.right) key.shape.right = 0;
   if (!kind.mask.left && !kind.mask.right) key.shape.align_ends = true;

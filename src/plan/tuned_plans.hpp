@@ -53,7 +53,7 @@ struct TunedPlan {
 
 struct TunedAttentionKey {
   std::string chip;
-  AttentionKind kind;  // lse does not count
+  AttentionKind kind;
   AttentionShape shape;
 
   bool operator==(const TunedAttentionKey&) const = default;

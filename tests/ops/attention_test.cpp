@@ -11,6 +11,7 @@
 
 #include "attention/random_attention.hpp"
 #include "ops/attention_fixture.hpp"
+#include "plan/attention_shape.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::test {
@@ -84,6 +85,24 @@ TEST_F(Attention, MasksByWindowsAndFromBothEnds) {
                                  mask.right.value_or(-1), alignment == Alignment::ends ? "ends" : "beginnings"));
         check(stream, c);
       }
+}
+
+// One query opposite the last of as many keys as there may be: the limit to the right of a mask that has none lies
+// beyond them all, and the sums of both are still 32-bit numbers.
+TEST_F(Attention, SeesTheLastKeysOfTheLongestSequenceThroughALeftLimitAlone) {
+  const std::vector<wm::bf16> ones(64, wm::bf16(1.f)), halves(64, wm::bf16(0.5f));
+  const Buffer one = Buffer::of<wm::bf16>(device, ones), half = Buffer::of<wm::bf16>(device, halves),
+               out = Buffer::of<wm::bf16>(device, ones);
+  const auto repeated = [](const Buffer& row, std::int64_t times) {
+    return row.view(bf16, {1, 1, times, 64}, {64, 64, 0, 1});
+  };
+  wm::attention(stream, {.q = repeated(one, 1),
+                         .k = repeated(one, plan::most_positions),
+                         .v = repeated(half, plan::most_positions),
+                         .out = repeated(out, 1),
+                         .mask = {.left = 10}});
+  stream.synchronize();
+  for (const wm::bf16 element : out.download<wm::bf16>()) EXPECT_EQ(static_cast<float>(element), 0.5f);
 }
 
 TEST_F(Attention, SharesKeysAndValuesAmongHeads) {

@@ -56,7 +56,7 @@ TEST(AttentionOnChip, FirstUseTakesUnder800MillisecondsAndUnder20FromTheCache) {
   setenv("WARPMILL_KERNELS_DIR", (folder / "none").c_str(), 1);  // compiled, not brought along
   const Device device = Device::open("cuda:0");
   for (const auto& [dim, causal] : {std::pair{64, false}, {128, false}, {128, true}, {256, false}}) {
-    const AttentionKind kind{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}, .lse = true};
+    const AttentionKind kind{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}};
     const auto choice = plan::choose(kind, {4, 16, 16, 4096, 4096}, plan::rates_of(device.info()), device.info().name);
     const ops::KernelSource source = ops::attention_source(choice.value().plan);
     bool from_cache = false;

@@ -20,16 +20,15 @@ std::vector<AttentionKind> sample_of_kinds() {
   std::vector<AttentionKind> kinds;
   for (const auto& [dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}})
     for (const bool causal : {false, true})
-      kinds.push_back({.head_dim = dim, .value_dim = value_dim, .mask = {.right = causal}, .lse = true});
+      kinds.push_back({.head_dim = dim, .value_dim = value_dim, .mask = {.right = causal}});
   kinds.push_back({.element = DType::f16, .softcap = true});
-  kinds.push_back({.mask = {.right = true, .left = true}, .sequences = true, .lse = true});
-  kinds.push_back({.head_dim = 64, .value_dim = 64, .mask = {.left = true}, .softcap = true, .sequences = true});
+  kinds.push_back({.mask = {.right = true, .left = true}, .sequences = true});
+  kinds.push_back({.head_dim = 64, .value_dim = 64, .mask = {.right = true, .left = true}, .softcap = true});
   for (const int dim : {64, 128, 256}) {
     const MaskFacts window{.right = true, .left = true};
-    kinds.push_back(
-        {.head_dim = dim, .value_dim = dim, .mask = window, .softcap = true, .sequences = true, .lse = true});
+    kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = window, .softcap = true, .sequences = true});
   }
-  kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true, .lse = true});
+  kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true});
   return kinds;
 }
 

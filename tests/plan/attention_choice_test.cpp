@@ -95,9 +95,6 @@ TEST(AttentionChoice, TakesAMeasuredPlanOfExactlyThisAttention) {
   };
   EXPECT_TRUE(plan_of(kind, shape, "Chip").tuned);
   EXPECT_EQ(text_of(plan_of(kind, shape, "Chip").plan), "128x64 s2 o1");
-  AttentionKind with_lse = kind;
-  with_lse.lse = true;
-  EXPECT_TRUE(plan_of(with_lse, shape, "Chip").tuned) << "the logarithms change nothing";
   EXPECT_FALSE(plan_of(kind, shape, "Other").tuned);
   AttentionShape longer = shape;
   ++longer.keys;
@@ -132,6 +129,20 @@ TEST(AttentionChoice, IsWrittenIntoTheTableAndReadBack) {
     TunedPlans::from_text(wrong, "file", problems);
     EXPECT_EQ(problems.size(), 1u) << wrong;
   }
+}
+
+TEST(AttentionMaskLimits, HaveAFarOneToTheRightWhereThereIsOneToTheLeftAlone) {
+  const MaskLimits limits = limits_of(7, std::nullopt);
+  EXPECT_EQ(limits.facts, (MaskFacts{.right = true, .left = true}));
+  EXPECT_EQ(limits.right, most_positions);
+  EXPECT_FALSE((AttentionPlan{.kind = {.mask = {.left = true}}}).valid());
+  const AttentionKind kind{.mask = limits.facts};
+  const AttentionShape shape{.queries = 10, .keys = 10, .left = limits.left, .right = limits.right};
+  TunedPlans plans;
+  plans.set(TunedAttention{key_of("Chip", kind, shape), "128x64 s2 o1", 4});
+  EXPECT_NE(plans.text().find("attention bf16 128 128 left 7 |"), std::string::npos) << plans.text();
+  std::vector<std::string> problems;
+  EXPECT_NE(TunedPlans::from_text(plans.text(), "file", problems).find(key_of("Chip", kind, shape)), nullptr);
 }
 
 }  // namespace wm::plan

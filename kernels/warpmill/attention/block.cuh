@@ -27,7 +27,8 @@ struct AttentionShared {
   TilesShared<plan> tiles;
 };
 
-// The output of a group's 64 queries, and the logarithms of its rows' sums. Each warp writes its own rows.
+// The output of a group's 64 queries, and where they are asked for the logarithms of its rows' sums. Each warp writes
+// its own rows.
 template <AttentionPlan plan>
 class AttentionWriter {
  public:
@@ -38,7 +39,7 @@ class AttentionWriter {
 
   WM_DEVICE void write(const Fragment<plan.kind.value_dim>& sums, const Softmax::Totals& totals, const Tile& tile,
                        u32 first_query) {
-    if constexpr (plan.kind.lse) write_lse(totals.log2, tile, first_query);
+    if (args_.lse) write_lse(totals.log2, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
     if (first >= tile.sequence.queries) return;
 #pragma unroll
@@ -58,7 +59,7 @@ class AttentionWriter {
       zeros.clear();
       return write(zeros, {.inverse = {0.f, 0.f}, .log2 = {-infinity, -infinity}}, tile, first_query);
     }
-    if constexpr (plan.kind.lse) write_lse({-infinity, -infinity}, tile, first_query);
+    if (args_.lse) write_lse({-infinity, -infinity}, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
     if (first >= tile.sequence.queries) return;
 #pragma unroll

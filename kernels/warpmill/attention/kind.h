@@ -9,7 +9,7 @@ namespace wm {
 // Which keys a query may see, besides those of its own sequence.
 struct MaskFacts {
   bool right = false;  // none beyond so many to the right: causal where that is 0
-  bool left = false;   // none beyond so many to the left
+  bool left = false;   // none beyond so many to the left: then there is a limit to the right too, if only a far one
 
   template <class Facts, class Visit>
   static constexpr void each_field(Facts& facts, Visit&& visit) {
@@ -26,7 +26,6 @@ struct AttentionKind {
   MaskFacts mask{};
   bool softcap = false;    // scores go through softcap * tanh(score / softcap)
   bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
-  bool lse = false;        // the logarithm of each row's sum is written too
 
   template <class Kind, class Visit>
   static constexpr void each_field(Kind& kind, Visit&& visit) {
@@ -36,7 +35,6 @@ struct AttentionKind {
     visit("mask", kind.mask);
     visit("softcap", kind.softcap);
     visit("sequences", kind.sequences);
-    visit("lse", kind.lse);
   }
   constexpr bool operator==(const AttentionKind&) const = default;
 };

@@ -72,6 +72,7 @@ struct AttentionPlan {
     if (kind.element != DType::bf16 && kind.element != DType::f16) return "elements are bf16 or f16";
     if (kind.head_dim < 64 || kind.head_dim > 256 || kind.head_dim % 64) return "a head dim is 64, 128, 192 or 256";
     if (kind.value_dim < 64 || kind.value_dim > 256 || kind.value_dim % 64) return "a value dim is 64, 128, 192 or 256";
+    if (kind.mask.left && !kind.mask.right) return "a mask with a limit to the left has one to the right";
     if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
     if (moves_registers() && registers() > registers_at_start())
       return "the roles take more registers than the block is started with";
