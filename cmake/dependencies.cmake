@@ -25,8 +25,9 @@ if(NOT WARPMILL_CUDA_INCLUDE)
 endif()
 
 # For code that waits for other code, tests and the program's front: optimising it costs more time than it saves.
+# A sanitizer's report needs their lines alone.
 add_library(warpmill_light INTERFACE)
-target_compile_options(warpmill_light INTERFACE $<$<CONFIG:Release>:-O1>)
+target_compile_options(warpmill_light INTERFACE $<$<NOT:$<CONFIG:Debug>>:-O1> $<$<CONFIG:RelWithDebInfo>:-g1>)
 
 # Flags of every target of ours.
 add_library(warpmill_flags INTERFACE)
