@@ -8,7 +8,7 @@ namespace wm {
 namespace {
 
 using Atomics = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Atomics, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Atomics, testing::ValuesIn(everywhere), case_name);
 
 TEST_P(Atomics, IntegersOf32And64Bits) {
   const int threads = 3 * 96;

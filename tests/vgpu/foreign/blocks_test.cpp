@@ -8,7 +8,7 @@ namespace wm {
 namespace {
 
 using Blocks = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Blocks, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Blocks, testing::ValuesIn(everywhere), case_name);
 
 constexpr int threads = 128, items = 4, tile = threads * items;
 

@@ -8,7 +8,7 @@ namespace wm {
 namespace {
 
 using Calls = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Calls, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Calls, testing::ValuesIn(everywhere), case_name);
 
 unsigned ackermann(unsigned m, unsigned n) {
   if (m == 0) return n + 1;

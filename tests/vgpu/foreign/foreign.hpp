@@ -2,13 +2,9 @@
 // host.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,31 +16,19 @@
 
 namespace wm {
 
-// Runs each test for both architectures' PTX, under every mode of the scheduler.
-class Foreign : public testing::TestWithParam<std::tuple<std::string, vgpu::Mode>> {
+struct ForeignCase {
+  std::string architecture;  // that the PTX was compiled for
+  vgpu::Mode mode = vgpu::Mode::friendly;
+};
+
+class Foreign : public testing::TestWithParam<ForeignCase> {
  protected:
-  Foreign() {
-    const vgpu::Mode mode = std::get<1>(GetParam());
-    vgpu::RunOptions options;
-    options.mode = mode;
-    options.seed = 7;
-    options.check = true;
-    vgpu::set_run_options(device, options);
-  }
+  Foreign();
 
   std::string known_finding;  // that is true of the program
-  const std::string architecture = std::get<0>(GetParam());
-  Device device = Device::open("virtual:" + architecture);
+  Device device;
 
-  Module module(const std::string& program) {
-    const std::filesystem::path path =
-        std::filesystem::path(WARPMILL_TEST_DATA) / (program + "." + architecture + ".ptx");
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file) << path;
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return Module::load_ptx(device, text, path.filename().string());
-  }
-
+  Module module(const std::string& program);
   Kernel kernel(const std::string& program, const std::string& entry) { return module(program).kernel(entry); }
 
   template <typename... Arguments>
@@ -52,11 +36,7 @@ class Foreign : public testing::TestWithParam<std::tuple<std::string, vgpu::Mode
     const Stream stream(device);
     launch(stream, kernel, config, arguments...);
     stream.synchronize();
-    // Nor does the judge find anything in them.
-    const vgpu::RunReport report = vgpu::last_run(device);
-    if (!report.check) return;
-    for (const vgpu::Finding& finding : report.check->findings)
-      EXPECT_TRUE(finding.severity == vgpu::Severity::advice || finding.name == known_finding) << finding.text();
+    expect_silent_judge();
   }
 
   template <typename T>
@@ -67,6 +47,9 @@ class Foreign : public testing::TestWithParam<std::tuple<std::string, vgpu::Mode
   Buffer zeros(std::size_t count) {
     return buffer(std::vector<T>(count));
   }
+
+ private:
+  void expect_silent_judge();  // but for the known finding and advice
 };
 
 // Whole numbers from low to high, always the same ones.
@@ -78,12 +61,9 @@ std::vector<T> whole_numbers(std::size_t count, long long low, long long high, u
   return values;
 }
 
-inline const auto modes = testing::Values(vgpu::Mode::friendly, vgpu::Mode::random, vgpu::Mode::adversarial);
-inline const auto everywhere = testing::Combine(testing::Values(std::string("sm_80"), std::string("sm_90a")), modes);
+// Each test with both architectures' PTX, or with Hopper's alone, under every mode of the scheduler.
+extern const std::vector<ForeignCase> everywhere, on_hopper;
 
-inline std::string case_name(const testing::TestParamInfo<std::tuple<std::string, vgpu::Mode>>& info) {
-  const char* const names[] = {"friendly", "random", "adversarial"};
-  return std::get<0>(info.param) + "_" + names[std::size_t(std::get<1>(info.param))];
-}
+std::string case_name(const testing::TestParamInfo<ForeignCase>& info);
 
 }  // namespace wm

@@ -9,7 +9,7 @@ namespace wm {
 namespace {
 
 using Groups = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Groups, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Groups, testing::ValuesIn(everywhere), case_name);
 
 constexpr int threads = 64;
 
@@ -95,7 +95,7 @@ TEST_P(Groups, AsynchronousCopiesInTwoStages) {
 }
 
 using Clusters = Foreign;  // sm_80 has none
-INSTANTIATE_TEST_SUITE_P(Nvcc, Clusters, testing::Combine(testing::Values(std::string("sm_90a")), modes), case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Clusters, testing::ValuesIn(on_hopper), case_name);
 
 TEST_P(Clusters, BlocksReadEachOther) {
   const auto in = whole_numbers<int>(8 * 64, -1000, 1000);

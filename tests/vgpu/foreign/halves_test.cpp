@@ -9,7 +9,7 @@ namespace wm {
 namespace {
 
 using Halves = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Halves, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Halves, testing::ValuesIn(everywhere), case_name);
 
 // A binary floating-point format: bits of precision, the least normal exponent, the largest finite value.
 struct Format {

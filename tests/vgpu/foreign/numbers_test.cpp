@@ -11,7 +11,7 @@ namespace wm {
 namespace {
 
 using Numbers = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Numbers, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Numbers, testing::ValuesIn(everywhere), case_name);
 
 // Equal, or within `tolerance` of the larger magnitude; NaN equals NaN.
 template <typename T>

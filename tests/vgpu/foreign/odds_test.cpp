@@ -9,7 +9,7 @@ namespace wm {
 namespace {
 
 using Odds = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Odds, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Odds, testing::ValuesIn(everywhere), case_name);
 
 TEST_P(Odds, DivisionOf128Bits) {
   using Wide = unsigned __int128;
@@ -82,7 +82,7 @@ TEST_P(Odds, ATrapAndAFailedAssertionEndTheKernelWithAnError) {
 }
 
 using BulkCopies = Foreign;  // sm_80 has none
-INSTANTIATE_TEST_SUITE_P(Nvcc, BulkCopies, testing::Combine(testing::Values(std::string("sm_90a")), modes), case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, BulkCopies, testing::ValuesIn(on_hopper), case_name);
 
 TEST_P(BulkCopies, ThroughTheToolkitsWrappers) {
   const auto in = whole_numbers<int>(3 * 256, -1000, 1000);

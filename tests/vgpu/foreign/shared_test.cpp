@@ -7,7 +7,7 @@ namespace wm {
 namespace {
 
 using Shared = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Shared, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Shared, testing::ValuesIn(everywhere), case_name);
 
 template <typename T>
 std::vector<T> product(const std::vector<T>& a, const std::vector<T>& b, int m, int n, int k, bool transposed) {

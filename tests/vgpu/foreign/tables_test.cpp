@@ -12,7 +12,7 @@ namespace wm {
 namespace {
 
 using Tables = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Tables, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Tables, testing::ValuesIn(everywhere), case_name);
 
 enum Code : std::uint8_t {
   push,

@@ -9,7 +9,7 @@ namespace wm {
 namespace {
 
 using Warps = Foreign;
-INSTANTIATE_TEST_SUITE_P(Nvcc, Warps, everywhere, case_name);
+INSTANTIATE_TEST_SUITE_P(Nvcc, Warps, testing::ValuesIn(everywhere), case_name);
 
 constexpr int threads = 96;  // three warps
 
