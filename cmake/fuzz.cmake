@@ -21,7 +21,7 @@ ExternalProject_Add(fuzz_targets
   INSTALL_COMMAND "")
 
 # Seconds: where a minute found nothing more, these find what a change broke. The long ones look for what nobody broke.
-foreach(run ptx:15 case:15 npy:8)
+foreach(run ptx:10 case:10 npy:5)
   string(REPLACE ":" ";" run ${run})
   list(GET run 0 name)
   list(GET run 1 seconds)
