@@ -98,7 +98,7 @@ format: setup
 	@scripts/format $(BUILD)
 
 install: configure
-	@$(COMPILE) --target warpmill_program
+	@$(COMPILE) --target installed_parts
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 wheel: configure
