@@ -66,17 +66,28 @@ EpilogueCase random_epilogue(Dice& dice, const GemmCase& c) {
   return e;
 }
 
-std::string random_tensor_memory_plan(Dice& dice, bool clusters) {
+// Blocks that a cluster may have, and whether the copy engine may bring operands to all of them.
+struct Clusters {
+  int most = 1;
+  bool share = false;
+};
+
+// Each block brings a part of what they share, or where a tile has fewer equal parts, some of them do.
+ClusterShape random_cluster(Dice& dice, Clusters clusters) {
+  while (clusters.share) {
+    const ClusterShape cluster{dice.of({1, 2, 4, 8}), dice.of({1, 2, 4, 8})};
+    if (cluster.m * cluster.n <= clusters.most) return cluster;
+  }
+  return {1, 1};
+}
+
+std::string random_tensor_memory_plan(Dice& dice, Clusters clusters) {
   GemmPlan plan{.instruction = TensorInstruction::tcgen05,
                 .tile = {dice.of({64, 128, 128}), 16 * int(1 + dice.below(16))},
                 .stages = int(2 + dice.below(3)),
-                .cluster = {1, 1},
                 .multiply_groups = dice.of({1, 1, 2})};
-  plan.pair = clusters && dice.one_in(2);
-  if (plan.pair)
-    plan.cluster = {2, 1};
-  else if (clusters)
-    plan.cluster = dice.of({ClusterShape{1, 1}, {2, 1}, {1, 2}, {2, 2}});
+  plan.pair = clusters.share && dice.one_in(2);
+  plan.cluster = plan.pair ? ClusterShape{2, 1} : random_cluster(dice, clusters);
   plan.exchange = dice.one_in(3);
   return plan::text_of(plan);
 }
@@ -90,9 +101,10 @@ std::string random_mma_tma_plan(Dice& dice) {
   return plan::text_of(plan);
 }
 
-std::string random_wgmma_plan(Dice& dice, bool clusters) {
-  GemmPlan plan{.tile = {0, 16 * int(1 + dice.below(16))}, .stages = int(2 + dice.below(3)), .cluster = {1, 1}};
-  if (clusters) plan.cluster = dice.of({ClusterShape{1, 1}, {2, 1}, {1, 2}, {2, 2}});
+std::string random_wgmma_plan(Dice& dice, Clusters clusters) {
+  GemmPlan plan{.tile = {0, 16 * int(1 + dice.below(16))},
+                .stages = int(2 + dice.below(3)),
+                .cluster = random_cluster(dice, clusters)};
   plan.pipelining = dice.of({Pipelining::cooperative, Pipelining::cooperative, Pipelining::pingpong});
   if (plan.pipelining == Pipelining::pingpong) {
     plan.tile.m = dice.of({64, 128});
@@ -100,7 +112,8 @@ std::string random_wgmma_plan(Dice& dice, bool clusters) {
     plan.multiply_groups = int(1 + dice.below(3));
     plan.tile.m = plan.multiply_groups * dice.of({64, 64, 128});
     plan.split = dice.one_in(3);
-    if (!plan.split && !plan.multicasts() && dice.one_in(3)) plan.cluster.k = dice.of({2, 3, 4, 8});
+    if (!plan.split && !plan.multicasts() && dice.one_in(3))
+      plan.cluster.k = std::min(dice.of({2, 3, 4, 8}), clusters.most);
   }
   if (plan.pipelining == Pipelining::cooperative && plan.cluster_size() == 1 && dice.one_in(3)) {
     plan.pipelining = Pipelining::multistage;
@@ -110,7 +123,7 @@ std::string random_wgmma_plan(Dice& dice, bool clusters) {
   return plan::text_of(plan);
 }
 
-std::string random_plan(Dice& dice, TensorInstruction instruction, bool clusters) {
+std::string random_plan(Dice& dice, TensorInstruction instruction, Clusters clusters) {
   switch (instruction) {
     case TensorInstruction::tcgen05: return random_tensor_memory_plan(dice, clusters);
     case TensorInstruction::mma_tma: return random_mma_tma_plan(dice);
@@ -194,6 +207,7 @@ TEST_F(Gemm, IsRightForRandomProducts) {
   const int cases = asked("GEMM_TEST_CASES", settings.products);
   Dice dice(2026);
   const TensorInstruction instruction = plan::instruction_of(device.info().arch);
+  const int most_blocks = std::min(device.info().multiprocessors, 8);
   std::vector<Recipe> recipes;
   for (int i = 0; i < cases; ++i) {
     // As many recipes as a fifth of the cases, at most 40, each with a plan that can serve it or the ranking's.
@@ -201,7 +215,7 @@ TEST_F(Gemm, IsRightForRandomProducts) {
       Recipe recipe = random_recipe(dice, instruction == TensorInstruction::wgmma);
       const GemmResult result = check(stream, random_case(dice, recipe));
       for (int attempt = 0; attempt < 20 && !dice.one_in(4); ++attempt) {
-        const std::string plan = random_plan(dice, instruction, result.plan.kind.by_tma());
+        const std::string plan = random_plan(dice, instruction, {most_blocks, result.plan.kind.by_tma()});
         if (GemmPlan p =
                 plan::plan_from_text(plan, result.plan.exchange ? result.plan.kind.transposed() : result.plan.kind);
             p.valid()) {

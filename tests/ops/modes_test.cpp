@@ -51,7 +51,7 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
            GemmCase{.m = 264, .n = 200, .k = 200, .plan = "128x64 s3"},
            GemmCase{.m = 392, .n = 200, .k = 200, .plan = "128x64 s3 c2x1"},
            GemmCase{.m = 300, .n = 264, .k = 200, .plan = "128x64 s2 c2x2"},
-           GemmCase{.m = 300, .n = 264, .k = 200, .plan = "64x80 s2 c4x2 g1"},
+           GemmCase{.m = 300, .n = 264, .k = 200, .plan = "64x80 s2 c4x2 g1"},  // two of four bring B
            GemmCase{.m = 200, .n = 264, .k = 400, .plan = "64x48 s3 c2x4 g1 split"},
            GemmCase{.m = 300, .n = 264, .k = 200, .epilogue = in_place, .plan = "64x64 s3 pingpong"},
            GemmCase{.m = 300, .n = 200, .k = 200, .plan = "64x48 s2 c1x2 pingpong"},

@@ -2,8 +2,8 @@
 
 namespace wm::test {
 
-// Of the GEMM alone.
-const Settings settings{.device = "virtual:sm_100a:sms=4",
+// Of the GEMM alone. A cluster of eight that uses tensor memory takes as many multiprocessors.
+const Settings settings{.device = "virtual:sm_100a:sms=8",
                         .products = 40,
                         .largest_product = 300,
                         .waves = {515, 536, 200},

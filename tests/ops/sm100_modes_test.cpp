@@ -18,6 +18,7 @@ TEST_F(GemmSm100, GivesTheSameBitsInEveryModeAndTheJudgeIsSilent) {
            GemmCase{.m = 300, .n = 264, .k = 200, .epilogue = in_place, .plan = "64x96 s2 c1x1 tcgen05"},
            GemmCase{.m = 520, .n = 264, .k = 200, .plan = "128x64 s3 c2x1 g1 tcgen05"},
            GemmCase{.m = 300, .n = 264, .k = 200, .plan = "128x64 s2 c2x2 tcgen05"},
+           GemmCase{.m = 300, .n = 264, .k = 200, .plan = "64x80 s2 c4x2 g1 tcgen05"},  // two of four bring B
            GemmCase{.m = 520, .n = 264, .k = 304, .plan = "128x64 s3 c2x1 g1 pair"},
            GemmCase{.m = 300, .n = 136, .k = 200, .d = f32, .epilogue = in_place, .plan = "128x128 s2 c2x1 pair"},
            GemmCase{.m = 200,

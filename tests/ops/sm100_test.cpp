@@ -46,7 +46,7 @@ TEST_F(GemmSm100, IsRightForEveryTypeAndMajorness) {
 TEST_F(GemmSm100, IsRightWithEachKindOfPlan) {
   for (const char* plan :
        {"128x256 s3 c1x1 g1 tcgen05", "128x48 s4 c1x1 tcgen05", "64x80 s3 c1x1 g1 tcgen05", "64x32 s2 c1x1 tcgen05",
-        "128x64 s3 c2x1 g1 tcgen05", "128x64 s3 c1x2 g1 tcgen05", "64x64 s3 c2x2 tcgen05", "128x64 s3 c2x1 g1 pair",
+        "128x64 s3 c2x1 g1 tcgen05", "128x64 s3 c1x2 g1 tcgen05", "64x80 s3 c4x2 tcgen05", "128x64 s3 c2x1 g1 pair",
         "128x160 s4 c2x1 pair", "64x32 s3 c1x1 g1 tcgen05 claim", "128x64 s3 c2x1 pair claim",
         "128x16 s8 c1x1 g1 tcgen05 exchange"})
     for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{40, 24, 72}, {520, 304, 200}, {136, 72, 1304}}) {

@@ -90,8 +90,22 @@ struct GemmPlace {
     for (int i = 0; i < plan.cluster.m; ++i) blocks |= 1u << (i * plan.cluster.n);
     return {row, u16(blocks << column)};
   }
-  // Those whose copies fill our stages, and whose stages our copies fill.
-  WM_DEVICE u32 sharing() const { return sharing_a().blocks | sharing_b().blocks; }
+  // Of the blocks that share an operand, the first bring it (Shares). Those whose copies fill our stages, and we:
+  static constexpr bool all_bring() { return plan.a_parts() == plan.cluster.n && plan.b_parts() == plan.b_shares(); }
+  WM_DEVICE u32 sources() const {
+    if constexpr (all_bring()) {
+      return sharing_a().blocks | sharing_b().blocks;
+    } else {
+      u32 blocks = 1u << rank;
+      for (int i = 0; i < plan.a_parts(); ++i) blocks |= 1u << (row * plan.cluster.n + i);
+      for (int i = 0; i < plan.b_parts(); ++i) blocks |= 1u << (i * plan.cluster.n + column);
+      return blocks;
+    }
+  }
+  // How many blocks' stages our copies fill, ours among them, where not all bring a part.
+  WM_DEVICE u32 reached() const {
+    return 1 + (column < plan.a_parts() ? plan.cluster.n - 1 : 0) + (row < plan.b_parts() ? plan.cluster.m - 1 : 0);
+  }
 };
 
 // Who brings the data.
@@ -117,7 +131,7 @@ using GemmRing = Ring<"ab", plan.stages, GemmCourier<plan>, stage_readers<plan>>
 
 template <GemmPlan plan>
 WM_DEVICE GemmRing<plan> ring_of(GemmShared<plan>& shared, const GemmPlace<plan>& place) {
-  return GemmRing<plan>(shared.ring, place.sharing());
+  return GemmRing<plan>(shared.ring, place.sources());
 }
 
 // One stage of A and B: by the copy engine, which one thread asks, or by all threads that produce.

@@ -212,7 +212,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm100(const __grid_con
 
   start_stamps();
   if (threadIdx.x == 0) {
-    ring_of<plan>(shared, place).init();
+    if constexpr (place.all_bring())
+      ring_of<plan>(shared, place).init();
+    else
+      ring_of<plan>(shared, place).init(place.reached());
     sums_of<plan>(shared).init();
     if constexpr (plan.claim)
       shared.tensor_memory.claims.init(Sm100Tiles<plan, ThreadReads>::readers, plan.cluster_size());

@@ -139,7 +139,10 @@ __global__ __launch_bounds__(plan.threads(),
 
   start_stamps();
   if (threadIdx.x == 0) {
-    ring_of<plan>(shared, place).init();
+    if constexpr (place.all_bring())
+      ring_of<plan>(shared, place).init();
+    else
+      ring_of<plan>(shared, place).init(place.reached());
     if constexpr (plan.cluster.k > 1) shared.tile_sums.init();
     fence::mbarrier_init();
   } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps

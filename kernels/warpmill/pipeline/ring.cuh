@@ -59,7 +59,7 @@ struct StoreCourier {
 struct Readers {
   u32 groups;
   u32 threads;                 // of a group, which begins at a multiple of them
-  u32 blocks = 1;              // that our copies reach, this one among them
+  u32 blocks = 1;              // that our copies reach at most, this one among them
   u32 cluster = 1;             // blocks in the cluster
   Scope scope = Scope::block;  // of what they release: where the producer's writes reach other blocks, the cluster
 };
@@ -85,17 +85,19 @@ class Ring {
   WM_DEVICE explicit Ring(RingBarriers<stages>& barriers) : Ring(barriers, 0) {
     static_assert(!multicast, "a ring that several blocks fill is told which: Ring(barriers, blocks)");
   }
-  // `blocks`: those whose copies fill our stages, and whose stages our copies fill, a bit for each rank.
+  // `blocks`: those whose copies fill our stages, and ours, a bit for each rank. Nobody else is told that a stage is
+  // free: who fills none of ours does not wait for us, and could count two of our rounds as one of somebody else's.
   WM_DEVICE Ring(RingBarriers<stages>& barriers, u32 blocks)
       : full_(&barriers.full), empty_(&barriers.empty), blocks_(blocks) {}
 
   // By one thread of the block, before a fence::mbarrier_init and the barrier that lets the others go.
-  WM_DEVICE void init() const {
+  // `reached`: blocks whose stages our copies fill, this one among them.
+  WM_DEVICE void init(u32 reached = readers.blocks) const {
     name_shared<name + ".full", 8, stages>(full_);
     name_shared<name + ".empty", 8, stages>(empty_);
     for (int i = 0; i < stages; ++i) {
       mbarrier::init(full_ + 8 * i, Courier::arrivals);
-      mbarrier::init(empty_ + 8 * i, readers.groups * readers.blocks);
+      mbarrier::init(empty_ + 8 * i, readers.groups * reached);
     }
   }
 
