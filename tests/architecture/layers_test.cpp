@@ -3,13 +3,14 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "pattern.hpp"
 
 namespace wm {
 namespace {
@@ -65,11 +66,11 @@ struct Include {
 };
 
 std::vector<Include> includes_of(std::istream& text) {
-  static const std::regex pattern(R"(^\s*#\s*include\s*(["<])([^">]+)[">])");
+  static const test::Pattern pattern(R"(^\s*#\s*include\s*(["<])([^">]+)[">])");
   std::vector<Include> found;
   std::string line;
   for (std::size_t number = 1; std::getline(text, line); ++number)
-    if (std::smatch match; std::regex_search(line, match, pattern))
+    if (const test::Match match = pattern.first(line); !match.empty())
       found.push_back({number, match[2], match[1] == "\""});
   return found;
 }

@@ -1,16 +1,17 @@
 // Products: gemm, plan, bench and tune, and what they refuse.
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
+#include "pattern.hpp"
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using wm::test::Pattern;
 
 TEST_F(Program, AProductIsCheckedAndItsPlanAndPathAreTold) {
   const std::string device = " --device virtual:sm_90a:sms=4";
@@ -80,9 +81,9 @@ TEST_F(Program, AProductWithoutElementsIsNothingToDo) {
 TEST_F(Program, TheRankingBeginsWithWhatIsTakenAndNamesNoPlanTwice) {
   const std::string measured = "plan gemm 64x28672x4096 --show 5", modelled = measured + " --chip 'virtual sm_90a'";
   const std::string out = start(measured).out;
-  EXPECT_TRUE(std::regex_search(out, std::regex("at best ([0-9.]+) us: \\1 us of device memory"))) << out;
-  EXPECT_TRUE(std::regex_search(out, std::regex("estimate\n.*taken: measured before\n"))) << out;
-  EXPECT_TRUE(std::regex_search(start(modelled).out, std::regex("estimate\n.*taken: by the model\n")));
+  EXPECT_TRUE(Pattern("at best ([0-9.]+) us: \\1 us of device memory").is_in(out)) << out;
+  EXPECT_TRUE(Pattern("estimate\n.*taken: measured before\n").is_in(out)) << out;
+  EXPECT_TRUE(Pattern("estimate\n.*taken: by the model\n").is_in(start(modelled).out));
   for (const std::string& command : {measured, modelled}) {
     const auto rows = nlohmann::json::parse(start(command + " --json").out);
     EXPECT_EQ(rows.size(), 5u);
@@ -205,9 +206,8 @@ TEST_F(Program, CalibrationFitsToTablesAndKeepsTheOtherEntries) {
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("Chip, operands of 16 bits: 16 pairs of shape and plan\n"),
                                HasSubstr("fitted to the others, on those"), HasSubstr("Chip | gemm model 16 bits | ")));
-  std::smatch regrets;
-  ASSERT_TRUE(std::regex_search(ended.out, regrets,
-                                std::regex("before +regret ([0-9.]+)%[^\n]*\n +fitted to all +regret ([0-9.]+)%")));
+  const auto regrets = Pattern("before +regret ([0-9.]+)%[^\n]*\n +fitted to all +regret ([0-9.]+)%").first(ended.out);
+  ASSERT_FALSE(regrets.empty());
   EXPECT_LT(std::stod(regrets[2]), std::stod(regrets[1]));
   const std::string written = wm::cases::read_text(plans);
   EXPECT_THAT(written, AllOf(HasSubstr(kept), HasSubstr("Chip | gemm model 16 bits | ")));

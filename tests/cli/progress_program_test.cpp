@@ -2,7 +2,6 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
-#include <regex>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/program.hpp"
+#include "pattern.hpp"
 
 using testing::AllOf;
 using testing::EndsWith;
@@ -119,9 +119,9 @@ TEST_F(LongWork, ShowsHowFarItIsAndEndsCleanlyByASignal) {
   EXPECT_THAT(ended.err, HasSubstr(" s left, 4 of 5 blocks"));
   // What is left on the terminal: one line, after the last one was erased.
   const std::string left = ended.err.substr(ended.err.rfind(erased) + erased.size());
-  EXPECT_TRUE(std::regex_match(
-      left, std::regex("warpmill: interrupted: `endless` was stopped by its caller after 4 of 5 blocks and [0-9]+ warp "
-                       "instructions\r\n")))
+  EXPECT_TRUE(wm::test::Pattern("warpmill: interrupted: `endless` was stopped by its caller after 4 of 5 blocks and "
+                                "[0-9]+ warp instructions\r\n")
+                  .is_all_of(left))
       << left;
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(files(), testing::UnorderedElementsAre("endless.cu", "endless.json", "cache", "out"));

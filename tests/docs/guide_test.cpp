@@ -1,13 +1,13 @@
 // docs/your-own-kernel.md is true: its kernels are the files of examples/your_own_kernel, each is right and nothing
 // can be said against it, and each broken on purpose is found under the name beside it.
 #include <algorithm>
-#include <regex>
 #include <set>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pattern.hpp"
 #include "report_part.hpp"
 
 namespace wm::test {
@@ -109,10 +109,10 @@ TEST(Guide, EveryBrokenVariantIsFoundUnderItsNameInEveryMode) {
           << text_of(result.report);
     }
   }
-  static const std::regex variant("BROKEN_\\w+");
+  static const Pattern variant("BROKEN_\\w+");
   for (const std::string& step : steps()) {
     const std::string text = text_of_file(steps_folder / (step + ".cu"));
-    for (std::sregex_iterator i(text.begin(), text.end(), variant), end; i != end; ++i) there.emplace(step, i->str());
+    for (const Match& define : variant.all(text)) there.emplace(step, define[0]);
   }
   EXPECT_EQ(told, there);
 }
@@ -123,11 +123,10 @@ TEST(Guide, TheLastKernelHasUnderNinetyLinesOfItsAuthor) {
 
 // What is chosen stands in `constexpr` lines; all else follows from it.
 TEST(Guide, TheLastKernelHasNoNumberButZeroAndOneOutsideItsPlan) {
-  static const std::regex number(R"((^|[^\w"])([0-9]\w*))");
+  static const Pattern number(R"((^|[^\w"])([0-9]\w*))");
   for (const std::string& line : own_lines(text_of_file(steps_folder / (std::string(last_step) + ".cu")))) {
     if (line.starts_with("constexpr int ")) continue;
-    for (std::sregex_iterator i(line.begin(), line.end(), number), end; i != end; ++i)
-      EXPECT_THAT((*i)[2].str(), testing::AnyOf("0", "1")) << line;
+    for (const Match& found : number.all(line)) EXPECT_THAT(found[2], testing::AnyOf("0", "1")) << line;
   }
 }
 

@@ -1,11 +1,11 @@
 // Every file of the repository that a document names is there.
 #include <filesystem>
-#include <regex>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "marked_parts.hpp"
+#include "pattern.hpp"
 
 namespace wm::test {
 namespace {
@@ -24,20 +24,20 @@ std::vector<fs::path> documents() {
 
 // A path from the root, in backticks or as a word with the ending of a file.
 std::vector<std::string> paths(const std::string& text) {
-  static const std::regex path(
+  static const Pattern path(
       R"((?:^|[\s`])((?:bench|cli|cmake|docs|examples|fuzz|include|kernels|scripts|src|support|tests)/[\w./-]*)(`?))");
-  static const std::regex file(R"(.*\.(?:c|h)(?:pp|u|uh)?|.*\.(?:md|json|cmake|ptx|txt))");
+  static const Pattern file(R"(.*\.(?:c|h)(?:pp|u|uh)?|.*\.(?:md|json|cmake|ptx|txt))");
   std::vector<std::string> found;
-  for (std::sregex_iterator i(text.begin(), text.end(), path), end; i != end; ++i)
-    if (const std::string name = (*i)[1]; (*i)[2].length() > 0 || std::regex_match(name, file)) found.push_back(name);
+  for (const Match& match : path.all(text))
+    if (!match[2].empty() || file.is_all_of(match[1])) found.push_back(match[1]);
   return found;
 }
 
 // [words](file) or [words](file#part), but for addresses elsewhere.
 std::vector<std::string> links(const std::string& text) {
-  static const std::regex link(R"(\]\(([^)#: ]+)(?:#[^)]*)?\))");
+  static const Pattern link(R"(\]\(([^)#: ]+)(?:#[^)]*)?\))");
   std::vector<std::string> found;
-  for (std::sregex_iterator i(text.begin(), text.end(), link), end; i != end; ++i) found.push_back((*i)[1]);
+  for (const Match& match : link.all(text)) found.push_back(match[1]);
   return found;
 }
 

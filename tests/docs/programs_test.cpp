@@ -1,11 +1,11 @@
 // Programs and numbers that documents show: compiled and run, and as they were recorded.
 #include <cstdlib>
-#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "pattern.hpp"
 #include "report_part.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -48,34 +48,32 @@ TEST(Timelines, TheirProgramWritesATimeline) {
 TEST(Readme, ItsRowsOfSpeedAreThoseRecorded) {
   const std::string readme = text_of_file(source / "README.md");
   const std::string recorded = text_of_file(source / "bench/results/gemm.md");
-  static const std::regex row(R"(\| (\d+ x \d+ x \d+) \| (\w+) \| ([\d.]+) \| (\d+) \| (\d+) \| ([\d.]+) \|)");
-  int rows = 0;
-  for (std::sregex_iterator i(readme.begin(), readme.end(), row), end; i != end; ++i, ++rows) {
-    const std::smatch& cells = *i;
-    const auto section = recorded.find("NVIDIA H200, " + cells[2].str());
+  static const Pattern row(R"(\| (\d+ x \d+ x \d+) \| (\w+) \| ([\d.]+) \| (\d+) \| (\d+) \| ([\d.]+) \|)");
+  const std::vector<Match> rows = row.all(readme);
+  for (const Match& cells : rows) {
+    const auto section = recorded.find("NVIDIA H200, " + cells[2]);
     ASSERT_NE(section, recorded.npos) << cells[0];
-    const auto at = recorded.find("| " + cells[1].str() + " ", section);
+    const auto at = recorded.find("| " + cells[1] + " ", section);
     ASSERT_NE(at, recorded.npos) << cells[0];
     const std::string line = recorded.substr(at, recorded.find('\n', at) - at);
-    for (const auto& cell : {" | " + cells[3].str() + " | " + cells[4].str() + " | ",
-                             " | " + cells[5].str() + " | " + cells[6].str() + " ("})
+    for (const auto& cell : {" | " + cells[3] + " | " + cells[4] + " | ", " | " + cells[5] + " | " + cells[6] + " ("})
       EXPECT_THAT(line, testing::HasSubstr(cell)) << cells[0];
   }
-  EXPECT_EQ(rows, 3);
+  EXPECT_EQ(rows.size(), 3u);
 }
 
 TEST(Readme, ItsRowsOfAttentionAreThoseRecorded) {
   const std::string readme = text_of_file(source / "README.md");
   const std::string recorded = text_of_file(source / "bench/results/attention.md");
-  static const std::regex row(R"(\| (\d+ x \d+ x \d+ x \d+( causal)?) \| ([\d.]+ \| \d+ \| \d+ \| [\d.]+) \|)");
-  int rows = 0;
-  for (std::sregex_iterator i(readme.begin(), readme.end(), row), end; i != end; ++i, ++rows) {
-    const auto at = recorded.find("\n| " + (*i)[1].str() + " |");
-    ASSERT_NE(at, recorded.npos) << (*i)[0];
+  static const Pattern row(R"(\| (\d+ x \d+ x \d+ x \d+( causal)?) \| ([\d.]+ \| \d+ \| \d+ \| [\d.]+) \|)");
+  const std::vector<Match> rows = row.all(readme);
+  for (const Match& cells : rows) {
+    const auto at = recorded.find("\n| " + cells[1] + " |");
+    ASSERT_NE(at, recorded.npos) << cells[0];
     EXPECT_THAT(recorded.substr(at + 1, recorded.find('\n', at + 1) - at - 1),
-                testing::HasSubstr(" | " + (*i)[3].str() + " | "));
+                testing::HasSubstr(" | " + cells[3] + " | "));
   }
-  EXPECT_EQ(rows, 3);
+  EXPECT_EQ(rows.size(), 3u);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // What the libraries hold and show: the shared one exports the C ABI and nothing else, and neither prints.
 #include <cstdio>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "pattern.hpp"
 
 namespace {
 
@@ -27,11 +28,9 @@ std::set<std::string> declared() {
   std::stringstream text;
   text << file.rdbuf();
   const std::string header = text.str();
-  const std::regex declaration("WM_API [^;(]*?(wm_\\w+)\\(");
+  const wm::test::Pattern declaration("WM_API [^;(]*?(wm_\\w+)\\(");
   std::set<std::string> names;
-  for (auto found = std::sregex_iterator(header.begin(), header.end(), declaration); found != std::sregex_iterator();
-       ++found)
-    names.insert((*found)[1]);
+  for (const wm::test::Match& found : declaration.all(header)) names.insert(found[1]);
   return names;
 }
 
@@ -53,13 +52,14 @@ TEST(SharedLibrary, ExportsTheFunctionsOfTheCAbiAndNothingElse) {
 // has functions that nobody here calls.
 TEST(Library, HasNoWayToPrint) {
   const std::set<std::string> allowed{"virtual_device.cpp.o", "fmt.cpp.o"};
-  const std::regex printing("^[^:]*:([^:]+):.* U (stdout|stderr|puts|printf|perror|std::(cout|cerr|clog))\\b.*$");
+  const wm::test::Pattern printing(
+      "^[^:]*:([^:]+):.* U (stdout|stderr|puts|printf|perror|std::(cout|cerr|clog))\\b.*$");
   bool stdout_seen = false;
   for (const std::string& line : lines_of(WARPMILL_NM " -A -C -u " WARPMILL_STATIC_LIBRARY)) {
-    std::smatch found;
-    if (!std::regex_match(line, found, printing)) continue;
+    const wm::test::Match found = printing.first(line);
+    if (found.empty()) continue;
     stdout_seen = true;
-    EXPECT_TRUE(allowed.contains(found[1].str())) << line;
+    EXPECT_TRUE(allowed.contains(found[1])) << line;
   }
   EXPECT_TRUE(stdout_seen) << "nm shows no member that uses standard output: this test sees nothing";
 }
