@@ -83,7 +83,9 @@ void add_virtual_options(CLI::App& command, wm::vgpu::RunOptions& options) {
 template <class Command>
 void add_product(CLI::App& app, Command& command) {
   app.add_option("shape", command.shape, "MxNxK, for example 4096x4096x4096")->required();
-  app.add_option("--dtype", command.dtype, "of A and B: bf16, f16, tf32, e4m3, e5m2, i8")->capture_default_str();
+  app.add_option("--dtype", command.dtype,
+                 "of A and B: bf16, f16, tf32, e4m3, e5m2, i8; with block scales mxfp8, mxfp6, mxfp4, nvfp4 (gemm)")
+      ->capture_default_str();
   app.add_option("--out-dtype", command.out_dtype,
                  "of D: bf16, f16, f32, e4m3, i32; without it what goes with A and B");
   app.add_option("--a-major", command.a_major, "along which dimension A is contiguous: k or mn")->capture_default_str();

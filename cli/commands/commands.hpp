@@ -81,6 +81,7 @@ struct GemmCommand {
   bool json = false;
 };
 int gemm(const GemmCommand& command);
+int gemm_block_scaled(const GemmCommand& command);  // where the dtype is a format with block scales
 
 struct CheckGemmCommand {
   CheckOptions options;

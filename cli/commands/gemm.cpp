@@ -20,6 +20,7 @@
 namespace wm::cli {
 
 int gemm(const GemmCommand& command) {
+  if (command.dtype.starts_with("mxfp") || command.dtype.starts_with("nvfp")) return gemm_block_scaled(command);
   const bench::Shape shape = shape_of(command);
   const bench::Variant variant = variant_of(command);
   if (!command.plan.empty()) plan::plan_from_text(command.plan);  // refused before any memory is filled

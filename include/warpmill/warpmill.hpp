@@ -3,6 +3,7 @@
 
 #include "warpmill/architecture.hpp"
 #include "warpmill/attention.hpp"
+#include "warpmill/block_scaled.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/dtype.hpp"

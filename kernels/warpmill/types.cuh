@@ -3,6 +3,14 @@
 
 #include "warpmill/shared_types.h"
 
+// What loads by the copy engine call this block's own shared memory. On sm_120 a copy to .shared::cluster costs a stack
+// frame or a call, and elements of fewer than 8 bits have none.
+#if __CUDA_ARCH__ == 1200
+  #define WM_OWN_SHARED ".shared::cta"
+#else
+  #define WM_OWN_SHARED ".shared::cluster"
+#endif
+
 // Every wrapper is inlined: its operands are registers and immediates of the caller.
 #define WM_DEVICE __device__ __forceinline__
 

@@ -43,6 +43,7 @@ struct CallKey {
     }
     for (ops::Vector* vector : {&p.row_scale, &p.column_scale, &p.row_bias, &p.column_bias, &p.amax, &p.d_scale})
       vector->address = 0;
+    p.a_scales.address = p.b_scales.address = 0;
     p.listed = {};
     return key;
   }
@@ -160,14 +161,16 @@ std::string GemmResult::path() const {
                      plan.kind.store_by_threads() ? "; d: stored by threads" : "");
 }
 
-GemmResult gemm(const Stream& stream, const GemmRequest& request) {
-  const Device& device = stream.device();
+namespace {
+
+// The instruction of the plan given, or the best that there is.
+TensorInstruction instruction_for(const Device& device, const std::optional<GemmPlan>& plan) {
   const Architecture& arch = device.info().arch;
   if (arch.number() < 80)
     throw Error(ErrorCode::unsupported, fmt::format("gemm refused: {} is {}, and the kernels are for sm_80 and newer",
                                                     device.info().id, arch.name()));
   const TensorInstruction best = plan::instruction_of(arch);
-  const TensorInstruction instruction = request.plan ? request.plan->instruction : best;
+  const TensorInstruction instruction = plan ? plan->instruction : best;
   if (instruction != best && instruction != TensorInstruction::mma)
     throw Error(ErrorCode::unsupported,
                 fmt::format("gemm refused: the plan given takes {}, and {} is {}; take an mma plan",
@@ -175,7 +178,12 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
                             : instruction == TensorInstruction::tcgen05 ? "tcgen05, which only sm_100a has"
                                                                         : "mma-tma, which is for sm_120a",
                             device.info().id, arch.name()));
-  const CallKey key{ops::understand(stream, request, instruction), request.plan, request.trace != nullptr};
+  return instruction;
+}
+
+// What is understood: prepared once, and launched. `request` says where everything lies.
+GemmResult run(const Stream& stream, const GemmRequest& request, const CallKey& key) {
+  const Device& device = stream.device();
   const auto clear_amax = [&] {  // once nothing can be refused any more
     if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
   };
@@ -209,6 +217,20 @@ GemmResult gemm(const Stream& stream, const GemmRequest& request) {
     if (stamps) *request.trace = stamps->read(stream);
   }
   return call->result;
+}
+
+}  // namespace
+
+GemmResult gemm(const Stream& stream, const GemmRequest& request) {
+  const TensorInstruction instruction = instruction_for(stream.device(), request.plan);
+  return run(stream, request, {ops::understand(stream, request, instruction), request.plan, request.trace != nullptr});
+}
+
+GemmResult gemm(const Stream& stream, const BlockScaledGemmRequest& request) {
+  const TensorInstruction instruction = instruction_for(stream.device(), request.plan);
+  ops::BlockScaledProblem understood = ops::understand(stream, request, instruction);
+  understood.bytes.trace = request.trace;
+  return run(stream, understood.bytes, {understood.problem, request.plan, request.trace != nullptr});
 }
 
 }  // namespace wm

@@ -50,6 +50,28 @@ TensorMap map_operand(const Device& device, std::string_view name, DType dtype, 
                    plan.span_columns(tile_extent));
 }
 
+// Rows of elements with block scales, a stage's width of 128 bytes of shared memory at a time: bytes as they lie, or
+// fewer bits than 8 spread sixteen by sixteen over 16 bytes.
+TensorMap map_block_scaled(const Device& device, std::string_view name, BlockFormat format, bool packed,
+                           const Matrix& matrix, std::int64_t rows, int tile_rows) {
+  const int bits = facts_of(format).bits;
+  const std::int64_t pitch = matrix.row_stride;  // bytes
+  const TensorMapSpec spec{.element = packed || bits == 8 ? MapElement::u8
+                                      : bits == 6         ? MapElement::u6x16_align16
+                                                          : MapElement::u4x16_align16,
+                           .address = matrix.address,
+                           .dims = {1, rows, packed ? pitch : pitch * 8 / bits},
+                           .strides = {pitch, pitch},
+                           .swizzle = Swizzle::b128,
+                           .l2_promotion = L2Promotion::b128,
+                           .box = {1, tile_rows, GemmPlan::row_bytes}};
+  try {
+    return make_tensor_map(device, spec);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("gemm refused: {}: {}", name, error.what()));
+  }
+}
+
 TensorMap map_strip(const Device& device, const GemmProblem& p, const Matrix& d, std::int64_t batch,
                     const GemmPlan& plan, int columns) {
   if (!plan.stores_by_engine()) return {};
@@ -126,10 +148,20 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
     return (streams ? cache::evict_first : other ? cache::evict_last : CachePolicy{}).bits;
   };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
-  const GemmArguments arguments{.a = map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count,
-                                                 plan, plan.tile.m, plan.a_parts()),
-                                .b = map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count,
-                                                 plan, plan.b_rows(), plan.b_parts()),
+  const auto a_map = [&] {
+    if (p.kind.scaled())
+      return map_block_scaled(device, "a", p.kind.a_format, p.kind.packed(), a.first, p.m, plan.tile.m);
+    return map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count, plan, plan.tile.m,
+                       plan.a_parts());
+  };
+  const auto b_map = [&] {
+    if (p.kind.scaled())
+      return map_block_scaled(device, "b", p.kind.b_format, p.kind.packed(), b.first, p.n, plan.tile.n);
+    return map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count, plan, plan.b_rows(),
+                       plan.b_parts());
+  };
+  const GemmArguments arguments{.a = a_map(),
+                                .b = b_map(),
                                 .d = map_strip(device, p, d.first, d.count, plan, plan.strip_columns()),
                                 .d_last = map_strip(device, p, d.first, d.count, plan, plan.last_strip_columns()),
                                 .a_at = address(a.first),
@@ -154,6 +186,10 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                                 .a_ahead = a_streams ? ahead : 0,
                                 .b_ahead = b_streams ? ahead : 0,
                                 .partials = 0,
+                                .a_scales = p.a_scales.address,
+                                .b_scales = p.b_scales.address,
+                                .a_scale_blocks = p.a_scales.blocks,
+                                .b_scale_blocks = p.b_scales.blocks,
                                 .work = work};
 
   const unsigned blocks = work.clusters * static_cast<unsigned>(plan.cluster_size());

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ops/block_scaled.hpp"
 #include "ops/expression.hpp"
 #include "ops/overlap.hpp"
 #include "warpmill/error.hpp"
@@ -213,6 +214,20 @@ void add_epilogue(GemmProblem& p, const GemmRequest& request, const Stream& stre
         "and the activation out");
 }
 
+// Where D's elements lie side by side, and whether the engine can store them.
+void add_result(GemmProblem& p, const View& d) {
+  GemmKind& kind = p.kind;
+  const bool rows = contiguous(p.d.column_stride, p.n), columns = !rows && contiguous(p.d.row_stride, p.m);
+  if (overlaps_itself(d))
+    refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
+  kind.d_columns = columns;
+  const Operand out{p.d, p.m, p.n, static_cast<int>(size_of(d.dtype))};
+  const std::int64_t inner = columns ? p.m : p.n;
+  // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
+  kind.d_scattered = !(rows || columns) || inner * out.bytes % 16 != 0 ||
+                     !out.engine_takes(columns ? p.d.column_stride : p.d.row_stride, columns ? p.n : p.m);
+}
+
 void check_lists(const GemmBatch& lists, std::size_t rank) {
   if (rank != 2) refuse("a batch by addresses takes views of two dimensions, each of one matrix");
   const std::array<std::pair<std::span<const std::uint64_t>, char>, 3> others{
@@ -237,6 +252,7 @@ GemmProblem GemmProblem::transposed() const {
   std::swap(p.listed.a, p.listed.b);
   std::swap(p.d.row_stride, p.d.column_stride);
   std::swap(p.c.row_stride, p.c.column_stride);
+  p.a_scales = b_scales, p.b_scales = a_scales;
   p.row_scale = column_scale, p.column_scale = row_scale;
   p.row_bias = column_bias, p.column_bias = row_bias;
   return p;
@@ -275,7 +291,7 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   kind.a = a.dtype, kind.b = b.dtype, kind.d = d.dtype;
   kind.promote = request.promote;
 
-  const int bytes = static_cast<int>(size_of(a.dtype)), d_bytes = static_cast<int>(size_of(d.dtype));
+  const int bytes = static_cast<int>(size_of(a.dtype));
   list_matrices(lists.a, a, "a", p.a, p.listed.a);
   list_matrices(lists.b, b, "b", p.b, p.listed.b);
   list_matrices(lists.d, d, "d", p.d, p.listed.d);
@@ -288,18 +304,58 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
     kind.b_producer = p.k == 0 ? Producer::elements : of_b.by_threads;
   }
 
-  const bool rows = contiguous(p.d.column_stride, p.n), columns = !rows && contiguous(p.d.row_stride, p.m);
-  if (overlaps_itself(d))
-    refuse(fmt::format("d's elements overlap: strides ({}) for a shape of {}", fmt::join(d.strides, ", "), sizes(d)));
-  kind.d_columns = columns;
-  const Operand out{p.d, p.m, p.n, d_bytes};
-  const std::int64_t inner = columns ? p.m : p.n;
-  // D is stored in whole 16-byte chunks: a line that ends inside one would take its neighbour along.
-  kind.d_scattered = !(rows || columns) || inner * out.bytes % 16 != 0 ||
-                     !out.engine_takes(columns ? p.d.column_stride : p.d.row_stride, columns ? p.n : p.m);
-
+  add_result(p, d);
   add_epilogue(p, request, stream);
   return p;
+}
+
+BlockScaledProblem understand(const Stream& stream, const BlockScaledGemmRequest& request,
+                              TensorInstruction instruction) {
+  const BlockScaledView &a = request.a, &b = request.b;
+  const View& d = request.d;
+  if (instruction != TensorInstruction::tcgen05 && instruction != TensorInstruction::mma_tma)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("gemm refused: {} is {}, and operands with block scales are for sm_100a and sm_120a",
+                            stream.device().info().id, stream.device().info().arch.name()));
+  for (const auto& [operand, name] : {std::pair{&a, "a"}, {&b, "b"}}) {
+    check_block_scaled(*operand, fmt::format("gemm refused: {}", name));
+    if (!(operand->device == stream.device()))
+      refuse(fmt::format("{} lies on {} and the stream belongs to {}", name, operand->device.info().id,
+                         stream.device().info().id));
+  }
+  check_device(d, "d", stream);
+  if (a.k != b.k || d.shape.size() != 2 || d.shape[0] != a.rows || d.shape[1] != b.rows)
+    refuse(fmt::format("the shapes do not fit: a is {} x {}, b is {} x {}, d is {}; they must be m x k, n x k, m x n",
+                       a.rows, a.k, b.rows, b.k, sizes(d)));
+  if (a.k == 0) refuse("k is 0, and matrices with block scales have elements");
+  if (!one_of(d.dtype, {DType::bf16, DType::f16, DType::f32, DType::e4m3}))
+    refuse(fmt::format("d holds {}; with block scales it is bf16, f16, f32 or e4m3", name_of(d.dtype)));
+  // No view has elements where there are none.
+  const auto bytes_of = [&](const BlockScaledView& x) {
+    const std::int64_t pitch = row_bytes(x.format, x.k);
+    return View(x.device, x.data == 0 ? 32 : x.data, DType::u8, {x.rows, pitch}, {pitch, 1});
+  };
+  BlockScaledProblem result{{.a = bytes_of(a), .b = bytes_of(b).transposed(), .d = d, .epilogue = request.epilogue},
+                            {}};
+  GemmProblem& p = result.problem;
+  GemmKind& kind = p.kind;
+  kind.a = kind.b = DType::u8;
+  kind.a_format = a.format, kind.b_format = b.format;
+  kind.d = d.dtype;
+  p.m = a.rows, p.n = b.rows;
+  p.k = kind.packed() ? (a.k + 1) / 2 : a.k;  // bytes of shared memory
+  const auto place = [](const BlockScaledView& x) { return Matrix{x.data, row_bytes(x.format, x.k), 1, 0}; };
+  p.a = place(a), p.b = place(b);
+  p.a_scales = {a.scales, static_cast<unsigned>(scale_blocks_along_k(a.format, a.k))};
+  p.b_scales = {b.scales, static_cast<unsigned>(scale_blocks_along_k(b.format, b.k))};
+  p.d = matrix_of(d, true);
+  // What no plan could serve, in the caller's words.
+  const GemmPlan any{.kind = kind, .instruction = instruction, .tile = {128, 128}, .cluster = {1, 1}};
+  if (const char* const why = any.scale_problem())
+    refuse(fmt::format("a is {} and b is {}: {}", name_of(a.format), name_of(b.format), why));
+  add_result(p, d);
+  add_epilogue(p, result.bytes, stream);
+  return result;
 }
 
 }  // namespace wm::ops

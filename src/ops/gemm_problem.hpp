@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "warpmill/block_scaled.hpp"
 #include "warpmill/gemm.hpp"
 
 namespace wm::ops {
@@ -30,11 +31,19 @@ struct ListedMatrices {
   bool operator==(const ListedMatrices&) const = default;
 };
 
+// Scales of an operand: where its blocks begin, and how many lie along k.
+struct Scales {
+  std::uint64_t address = 0;
+  unsigned blocks = 0;
+  bool operator==(const Scales&) const = default;
+};
+
 struct GemmProblem {
   GemmKind kind;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Matrix a, b, d, c;
   ListedMatrices listed;
+  Scales a_scales, b_scales;  // of operands with block scales
   Vector row_scale, column_scale, row_bias, column_bias, amax, d_scale;
   std::string expression;
 
@@ -46,6 +55,14 @@ struct GemmProblem {
 // For a kernel with `instruction`: with wgmma and tcgen05 comes the copy engine, with mma threads copy. Refuses in
 // words what cannot be served.
 GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorInstruction instruction);
+
+// The same for operands with block scales; as `bytes` they are matrices of u8, for what asks where they lie.
+struct BlockScaledProblem {
+  GemmRequest bytes;
+  GemmProblem problem;
+};
+BlockScaledProblem understand(const Stream& stream, const BlockScaledGemmRequest& request,
+                              TensorInstruction instruction);
 
 // Refuses a D that overlaps another D of its batch, or anything that is read, and an amax that does. Apart from
 // understand(), because it may look at many pairs: what passed once need not be looked at again.

@@ -15,6 +15,7 @@ namespace wm::ops {
 // What an enumeration is called in a kernel. One that is not here does not compile.
 inline std::string_view type_name(DType) { return "wm::DType"; }
 inline std::string_view type_name(Major) { return "wm::Major"; }
+inline std::string_view type_name(BlockFormat) { return "wm::BlockFormat"; }
 inline std::string_view type_name(Producer) { return "wm::Producer"; }
 inline std::string_view type_name(Activation) { return "wm::Activation"; }
 inline std::string_view type_name(TensorInstruction) { return "wm::TensorInstruction"; }

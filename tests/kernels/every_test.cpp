@@ -75,6 +75,7 @@ std::vector<Job> all_jobs() {
     file("sm_90.cu", arch, "cp.reduce.async.bulk.tensor", 8 * (5 + 3));
   file("sm_90a.cu", "sm_90a", "setmaxnreg", 30 * 2);
   file("sm_90a.cu", "sm_100a", "tensormap.replace", 2 * (2 + 3 * 5 + 4 + 13 + 3 + 4 + 2));
+  file("sm_120a.cu", "sm_120a", "mma.sync", 4 * 4 + 2 + 1);  // four pairs of 8-bit floats by four bytes; of 4 bits
   // Of each kind from shared memory, with disabled lanes and with A in tensor memory; of 16-bit floats and tf32 with D
   // halved; of each kind with scales both places of A.
   file("sm_100a.cu", "sm_100a", "tcgen05.mma", 2 * (4 * 3 + 2 * 2 + 4 * 2));

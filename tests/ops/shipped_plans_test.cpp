@@ -50,6 +50,20 @@ std::vector<GemmPlan> fullest(const std::vector<GemmKind>& kinds, TensorInstruct
 
 GemmKind of_types(DType a, DType b, DType d) { return {.a = a, .b = b, .d = d}; }
 
+// Of every format with block scales its plans; every so many of them, and all with SHIPPED_PLANS_EVERY=1.
+std::vector<GemmPlan> scaled_plans(std::initializer_list<BlockFormat> formats, TensorInstruction instruction) {
+  std::vector<GemmPlan> plans;
+  for (const BlockFormat format : formats) {
+    GemmKind kind = of_types(DType::u8, DType::u8, DType::bf16);
+    kind.a_format = kind.b_format = format;
+    for (const GemmPlan& plan : plan::candidate_plans(kind, instruction)) plans.push_back(plan);
+  }
+  const auto every = static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 9));
+  std::vector<GemmPlan> taken;
+  for (std::size_t i = 0; i < plans.size(); i += every) taken.push_back(plans[i]);
+  return taken;
+}
+
 // One kind for each type, major-ness, producer and part of the epilogue.
 std::vector<GemmKind> sample_of_kinds() {
   using enum DType;
@@ -147,6 +161,15 @@ TEST(ShippedPlans, ForSm100CompileWithoutLostSpeed) {
   std::vector<GemmPlan> plans = fullest(kinds, TensorInstruction::tcgen05);
   for (std::size_t i = 0; i < plain.size(); i += every) plans.push_back(plain[i]);
   expect_clean(plans, "sm_100a");
+}
+
+TEST(ShippedPlans, WithBlockScalesCompileWithoutLostSpeed) {
+  using enum BlockFormat;
+  const auto tensor_memory = scaled_plans({mxfp8_e4m3, mxfp6_e3m2, mxfp4, nvfp4}, TensorInstruction::tcgen05);
+  const auto mma = scaled_plans({mxfp8_e4m3, mxfp4, nvfp4}, TensorInstruction::mma_tma);
+  EXPECT_FALSE(tensor_memory.empty() || mma.empty());
+  expect_clean(tensor_memory, "sm_100a");
+  expect_clean(mma, "sm_120a");
 }
 
 // The same with mma and a copy engine.

@@ -25,6 +25,8 @@ struct GemmArguments {
   unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2
   unsigned a_ahead, b_ahead;              // steps of each that are brought into L2 before the kernel ahead has ended
   unsigned long long partials;            // workspace of a split plan
+  unsigned long long a_scales, b_scales;  // blocks of them (block_format.h), and how many of 128 rows
+  unsigned a_scale_blocks, b_scale_blocks;
   WorkSchedule work;
 
   // Which matrix of its operand a product of the batch takes, in strides from the base. One that all share has one

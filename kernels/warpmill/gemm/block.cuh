@@ -11,6 +11,7 @@
 #include "warpmill/gemm/thread_producer.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/roles.cuh"
+#include "warpmill/ptx/bulk.cuh"
 #include "warpmill/ptx/cluster.cuh"
 #include "warpmill/tile/operand_tile.cuh"
 #include "warpmill/tile/shared_memory.cuh"
@@ -43,6 +44,16 @@ template <GemmPlan plan>
 using SharedOfTileSums = Select<plan.scatters(), ScatteredSumsShared<plan>,
                                 Select<(plan.cluster.k > 1), ClusterSumsShared<plan>, NoSharedTiles>>;
 
+// Scales of a stage: blocks of 512 bytes (block_format.h), those along k side by side.
+template <GemmPlan plan>
+struct ScalesShared {
+  struct alignas(128) OfStage {
+    u8 a[plan.a_scale_bytes()], b[plan.b_scale_bytes()];
+  };
+  OfStage stage[plan.stages];
+};
+struct NoScales {};
+
 // Shared memory of a block, in this order.
 template <GemmPlan plan>
 struct GemmShared {
@@ -52,6 +63,7 @@ struct GemmShared {
   BTile b[plan.stages];
   typename Writer<plan, activation::None>::Shared out[plan.multiply_groups];  // strips; the same for every function
   SharedOfTileSums<plan> tile_sums;
+  Select<plan.kind.scaled(), ScalesShared<plan>, NoScales> scales;
   RingBarriers<plan.stages> ring;
   Select<plan.facts().tensor_memory, TensorMemoryShared<plan>, NoTensorMemory> tensor_memory;
 };
@@ -134,6 +146,17 @@ WM_DEVICE GemmRing<plan> ring_of(GemmShared<plan>& shared, const GemmPlace<plan>
   return GemmRing<plan>(shared.ring, place.sources());
 }
 
+// One operand's scales of a stage, by one thread: of each 128 rows from `row` on the blocks along k.
+template <GemmPlan plan>
+WM_DEVICE void load_scales(u8* to, u32 bytes, u64 scales, u32 blocks, u32 row, u32 step, SharedAddress full) {
+  constexpr u32 along_k = plan.kind.scale_blocks() * scale_block_bytes;
+  const u8* const from =
+      elements_at<u8>(scales) + u64(row / scale_block_rows) * blocks * scale_block_bytes + step * along_k;
+#pragma unroll
+  for (u32 i = 0; i * along_k < bytes; ++i)
+    bulk::load(to + i * along_k, from + u64(i) * blocks * scale_block_bytes, along_k, full);
+}
+
 // One stage of A and B: by the copy engine, which one thread asks, or by all threads that produce.
 template <GemmPlan plan>
 WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, GemmShared<plan>& shared, Corner corner,
@@ -151,6 +174,11 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
                                     place.sharing_a());
     b.template load<b_shares<plan>>(args.b, corner.n, k, {i32(b_matrix)}, stage.full, {args.b_policy},
                                     place.sharing_b());
+    if constexpr (plan.kind.scaled()) {
+      auto& scales = shared.scales.stage[stage.index];
+      load_scales<plan>(scales.a, sizeof(scales.a), args.a_scales, args.a_scale_blocks, corner.m, step, stage.full);
+      load_scales<plan>(scales.b, sizeof(scales.b), args.b_scales, args.b_scale_blocks, corner.n, step, stage.full);
+    }
   } else {
     constexpr u32 threads = plan.producer_threads();
     produce<plan.kind.a_producer, plan.kind.a_major, threads>(a, args.a_at, a_matrix, corner.m, args.m, k, args.k);

@@ -2,6 +2,7 @@
 // and device.
 #pragma once
 
+#include "warpmill/gemm/block_format.h"
 #include "warpmill/shared_types.h"
 
 namespace wm {
@@ -83,6 +84,8 @@ struct EpilogueFacts {
 
 struct GemmKind {
   DType a = DType::bf16, b = DType::bf16, d = DType::bf16;
+  // Of operands with block scales: `a` and `b` are u8 then, bytes as they lie in shared memory, and k counts these.
+  BlockFormat a_format = BlockFormat::none, b_format = BlockFormat::none;
   Major a_major = Major::k, b_major = Major::k;
   bool d_columns = false;  // D's columns are contiguous instead of its rows
   Producer a_producer = Producer::tma, b_producer = Producer::tma;
@@ -96,6 +99,8 @@ struct GemmKind {
     visit("a", kind.a);
     visit("b", kind.b);
     visit("d", kind.d);
+    visit("a_format", kind.a_format);
+    visit("b_format", kind.b_format);
     visit("a_major", kind.a_major);
     visit("b_major", kind.b_major);
     visit("d_columns", kind.d_columns);
@@ -111,6 +116,11 @@ struct GemmKind {
 
   constexpr int operand_bytes() const { return element_bytes(a); }
   constexpr bool integer() const { return a == DType::i8; }
+  constexpr bool scaled() const { return a_format != BlockFormat::none; }
+  // Two elements of 4 bits to a byte of shared memory; with other elements each has a byte of its own.
+  constexpr bool packed() const { return a_format == b_format && scaled() && facts_of(a_format).bits == 4; }
+  // Blocks of scales along k that a stage takes.
+  constexpr int scale_blocks() const { return !packed() ? 1 : a_format == BlockFormat::nvfp4 ? 4 : 2; }
   constexpr bool by_tma() const { return a_producer == Producer::tma && b_producer == Producer::tma; }
   constexpr bool by_elements() const { return a_producer == Producer::elements && b_producer == Producer::elements; }
   // Where the copy engine reads and writes, copies of 16 bytes do too.
@@ -135,6 +145,7 @@ struct GemmKind {
   constexpr GemmKind transposed() const {
     GemmKind kind = *this;
     kind.a = b, kind.b = a;
+    kind.a_format = b_format, kind.b_format = a_format;
     kind.a_major = b_major, kind.b_major = a_major;
     kind.a_producer = b_producer, kind.b_producer = a_producer;
     kind.d_columns = !d_columns;

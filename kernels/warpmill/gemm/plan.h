@@ -148,8 +148,25 @@ struct GemmPlan {
   }
   constexpr int a_bytes() const { return stage_part(a_spans(), tile.m); }
   constexpr int b_bytes() const { return stage_part(b_spans(), b_rows()); }
-  constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
-  constexpr int copied_bytes() const { return copied_part(a_spans(), tile.m) + copied_part(b_spans(), b_rows()); }
+  constexpr int stage_bytes() const { return a_bytes() + b_bytes() + scale_bytes(); }
+  constexpr int copied_bytes() const {
+    return copied_operand(kind.a_format, a_spans(), tile.m) + copied_operand(kind.b_format, b_spans(), b_rows()) +
+           scale_bytes();
+  }
+  // Of operands with block scales the packed bytes count, wherever they are spread to.
+  constexpr int copied_operand(BlockFormat format, bool spans, int extent) const {
+    return kind.scaled() && !kind.packed() ? copied_part(spans, extent) * wm::facts_of(format).bits / 8
+                                           : copied_part(spans, extent);
+  }
+  // Blocks of scales along m or n that a tile touches: it has whole ones, or lies inside one.
+  static constexpr int scale_rows(int extent) { return (extent + scale_block_rows - 1) / scale_block_rows; }
+  constexpr int a_scale_bytes() const {
+    return kind.scaled() ? scale_rows(tile.m) * kind.scale_blocks() * scale_block_bytes : 0;
+  }
+  constexpr int b_scale_bytes() const {
+    return kind.scaled() ? scale_rows(tile.n) * kind.scale_blocks() * scale_block_bytes : 0;
+  }
+  constexpr int scale_bytes() const { return a_scale_bytes() + b_scale_bytes(); }
 
   // Of the blocks that share an operand, those that bring a part of it to all: equal parts of whole swizzle atoms, 8
   // lines each.
@@ -160,12 +177,15 @@ struct GemmPlan {
   constexpr int a_parts() const { return parts_of(a_spans() ? tile_k() : tile.m, cluster.n); }
   constexpr int b_parts() const { return parts_of(b_spans() ? tile_k() : b_rows(), b_shares()); }
 
-  // Tensor memory: the sums of a tile are stored while the next tile's are made.
-  static constexpr int accumulators = 2;
+  // Tensor memory: the sums of a tile are stored while the next tile's are made, unless scales need the room.
+  constexpr int accumulators() const { return kind.scaled() && tile.n > 128 ? 1 : 2; }
+  // Scales of a stage, four columns to a block; behind the accumulators, a place for each stage.
+  constexpr int scale_columns() const { return scale_bytes() / scale_block_bytes * 4; }
   // Columns of a block, of 512: accumulator i begins at column i * tile.n. They are allocated in powers of two.
+  constexpr int used_columns() const { return accumulators() * tile.n + stages * scale_columns(); }
   constexpr int tensor_columns() const {
     int columns = 32;
-    while (columns < accumulators * tile.n) columns *= 2;
+    while (columns < used_columns()) columns *= 2;
     return columns;
   }
   // What the tensor cores are told.
@@ -178,6 +198,30 @@ struct GemmPlan {
             .b_major = b_spans() ? Major::mn : Major::k,
             .m = tile.m * blocks_together(),
             .n = tile.n};
+  }
+  // The same with block scales, of one block; each product of a stage has its bytes of the scales.
+  static constexpr tcgen05::Narrow narrow(BlockFormat format) {
+    switch (format) {
+      case BlockFormat::mxfp8_e4m3: return tcgen05::Narrow::e4m3;
+      case BlockFormat::mxfp8_e5m2: return tcgen05::Narrow::e5m2;
+      case BlockFormat::mxfp6_e2m3: return tcgen05::Narrow::e2m3;
+      case BlockFormat::mxfp6_e3m2: return tcgen05::Narrow::e3m2;
+      default: return tcgen05::Narrow::e2m1;
+    }
+  }
+  constexpr tcgen05::ScaledProduct scaled_product(int step) const {
+    const bool nv = kind.a_format == BlockFormat::nvfp4;
+    const int byte = !kind.packed() ? step : nv ? 0 : step % 2 * 2;
+    return {.kind = !kind.packed() ? tcgen05::ScaledKind::mxf8f6f4
+                    : nv           ? tcgen05::ScaledKind::mxf4nvf4_by_16
+                                   : tcgen05::ScaledKind::mxf4,
+            .a = narrow(kind.a_format),
+            .b = narrow(kind.b_format),
+            .ue4m3 = nv,
+            .m = tile.m,
+            .n = tile.n,
+            .a_byte = byte,
+            .b_byte = byte};
   }
 
   // The tile leaves in strips: 64 rows of D (from tensor memory, all of the tile's) by one swizzle span of columns, or
@@ -268,6 +312,7 @@ struct GemmPlan {
       if (multiply_groups != 2) return "ping-pong takes two multiply groups";
       if (split) return "ping-pong groups have whole tiles: no split";
     }
+    if (const char* const why = scale_problem()) return why;
     if (const char* const why = tensor_memory_problem()) return why;
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
@@ -312,7 +357,10 @@ struct GemmPlan {
                                    : "the stages and the output strips take more than 166912 bytes of shared memory";
     if (registers() > register_limit / threads() / 8 * 8 * threads())
       return "the roles take more registers than the block is started with";
-    if (spare_registers() < facts().least_spare) return "the sums leave a multiply thread too few registers";
+    const int scale_words =
+        kind.scaled() && !facts().tensor_memory ? tile.n / 4 : 0;  // of B and A, and their addresses
+    if (spare_registers() < facts().least_spare + scale_words)
+      return "the sums leave a multiply thread too few registers";
     return nullptr;
   }
   constexpr bool valid() const { return problem() == nullptr; }
@@ -330,7 +378,26 @@ struct GemmPlan {
     if (pair && (cluster.m != 2 || cluster.n != 1 || tile.m != 128 || !kind.by_tma()))
       return "two blocks that multiply together are a cluster of 2x1 with 128 rows each, whose operands come by the "
              "copy engine";
+    if (kind.scaled()) return scaled_product(0).problem(1);
     return product().problem(blocks_together());
+  }
+  constexpr const char* scale_problem() const {
+    if (!kind.scaled() && kind.b_format == BlockFormat::none) return nullptr;
+    if (!kind.scaled() || kind.b_format == BlockFormat::none) return "both operands have block scales, or none";
+    if (instruction != TensorInstruction::tcgen05 && instruction != TensorInstruction::mma_tma)
+      return "block scales are for tcgen05 and mma-tma plans";
+    if ((kind.a_format == BlockFormat::nvfp4) != (kind.b_format == BlockFormat::nvfp4))
+      return "nvfp4 is multiplied by nvfp4";
+    const auto byte = [](BlockFormat format) { return wm::facts_of(format).bits == 8; };
+    if (instruction == TensorInstruction::mma_tma && !kind.packed() && !(byte(kind.a_format) && byte(kind.b_format)))
+      return "mma-tma plans multiply mxfp8 by mxfp8, and 4-bit formats by themselves";
+    if (cluster_size() > 1) return "plans with block scales have no clusters";
+    const auto whole = [](int extent) { return extent % 128 == 0 || 128 % extent == 0; };
+    if (!whole(tile.m) || !whole(tile.n) || tile.n < 32)
+      return "with block scales a tile has whole blocks of 128 rows and columns of them, or lies inside one";
+    if (facts().tensor_memory && (stages < 1 || used_columns() > 512))
+      return "the sums and the scales of all stages take more than 512 columns of tensor memory";
+    return nullptr;
   }
 
   // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
@@ -340,6 +407,7 @@ struct GemmPlan {
       return plan;
     plan.stages = (shared_limit() - barrier_bytes - out_bytes() - cluster_sum_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
+    while (facts().tensor_memory && kind.scaled() && plan.stages > 2 && plan.used_columns() > 512) --plan.stages;
     return plan;
   }
 };

@@ -43,7 +43,7 @@ struct NoClaims {};
 template <GemmPlan plan>
 struct TensorMemoryShared {
   Select<plan.claim, ClaimsShared, NoClaims> claims;
-  RingBarriers<plan.accumulators> sums;
+  RingBarriers<plan.accumulators()> sums;
   u32 address;  // of the columns that were allocated
 };
 
@@ -66,7 +66,7 @@ struct TensorCourier {
 };
 // Who takes them: each storing warp, of two blocks those of both, whose arrivals the first one's multiply warp awaits.
 template <GemmPlan plan>
-using SumsRing = Ring<"sums", plan.accumulators, TensorCourier<plan.blocks_together()>,
+using SumsRing = Ring<"sums", plan.accumulators(), TensorCourier<plan.blocks_together()>,
                       Readers{.groups = 4u * plan.multiply_groups,
                               .threads = 32,
                               .blocks = u32(plan.blocks_together()),
@@ -151,6 +151,41 @@ WM_DEVICE void release_after_products(const GemmRing<plan>& ring, const Stage& s
     tcgen05::commit<1>(stage.empty);
 }
 
+// The same for operands with block scales, which come into this stage's columns of tensor memory first: products that a
+// thread asks for see what it has copied before, and nobody reads those columns any more once the stage is let go.
+template <GemmPlan plan>
+WM_DEVICE void multiply_scaled(const Sm100Sums<plan>& sums, u32 index, GemmShared<plan>& shared, u32 first_column,
+                               const Sm100Memory<plan>& memory, bool accumulate) {
+  constexpr u32 along_k = plan.kind.scale_blocks(), a_columns = 4 * along_k, rows = plan.scale_rows(plan.tile.n);
+  const TensorAddress a_scales = memory.column(plan.accumulators() * plan.tile.n + index * plan.scale_columns());
+  const TensorAddress b_scales = a_scales + a_columns;
+  auto& scales = shared.scales.stage[index];
+  const u64 of_a = tcgen05::scale_layout().at(SharedAddress(scales.a).value),
+            of_b = tcgen05::scale_layout().at(SharedAddress(scales.b).value);
+  constexpr tcgen05::Copied copied = tcgen05::Copied::rows32_bytes16_everywhere;
+#pragma unroll
+  for (u32 i = 0; i < along_k; ++i) {
+    tcgen05::copy<1, copied>(a_scales + i * 4, of_a + (i * scale_block_bytes >> 4));
+#pragma unroll
+    for (u32 row = 0; row < rows; ++row)  // in shared memory along k first, in tensor memory along n
+      tcgen05::copy<1, copied>(b_scales + (i * rows + row) * 4, of_b + ((row * along_k + i) * scale_block_bytes >> 4));
+  }
+  const u64 first_a = detail::first_operand(shared.a[index]), first_b = detail::first_operand(shared.b[index]);
+  const u32 within = first_column % scale_block_rows / 32;  // of a tile that lies inside a block
+  const auto product = [&]<u32 step>() {
+    constexpr tcgen05::ScaledProduct what = plan.scaled_product(step);
+    static_assert(what.problem(1) == nullptr, "the tensor cores have no such product: ScaledProduct::problem()");
+    constexpr u32 block = step * along_k / 4;  // of the stage's along k
+    tcgen05::multiply_block_scaled<1, what.kind>(sums.address, first_a + (step * 32 >> 4), first_b + (step * 32 >> 4),
+                                                 what.bits(), a_scales + block * 4,
+                                                 b_scales + block * rows * 4 + within, accumulate || step > 0);
+  };
+  product.template operator()<0>();
+  product.template operator()<1>();
+  product.template operator()<2>();
+  product.template operator()<3>();
+}
+
 // One thread: the products of every tile, into one accumulator after the other.
 template <GemmPlan plan>
 WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place,
@@ -170,7 +205,11 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       tcgen05::fence_after_thread_sync();
       if constexpr (!plan.kind.by_tma()) fence::proxy_async_shared();  // threads wrote what the tensor cores read
       stamp<"multiply", "multiply">(step);
-      multiply<plan.blocks_together()>(sums, shared.a[stage.index], shared.b[stage.index], step > 0);
+      if constexpr (plan.kind.scaled())
+        multiply_scaled<plan>(sums, stage.index, shared, place.corner(args.work.tiles.tile(piece.tile)).n, memory,
+                              step > 0);
+      else
+        multiply<plan.blocks_together()>(sums, shared.a[stage.index], shared.b[stage.index], step > 0);
       release_after_products<plan>(ring, stage);
     }
     sums_ring.commit(accumulator);

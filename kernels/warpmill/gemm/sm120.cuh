@@ -14,6 +14,7 @@
 #pragma once
 
 #include "warpmill/gemm/load_tiles.cuh"
+#include "warpmill/gemm/mma_scaled_stage.cuh"
 #include "warpmill/gemm/mma_stage.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
@@ -36,7 +37,11 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       stamp<"multiply", "wait">(step);
       const Stage stage = ring.wait();
       stamp<"multiply", "multiply">(step);
-      multiply_stage<plan>(sums, stage.index, first_row, shared);
+      if constexpr (plan.kind.scaled())
+        multiply_scaled_stage<plan>(sums, stage.index, first_row, place.corner(args.work.tiles.tile(piece.tile)),
+                                    shared);
+      else
+        multiply_stage<plan>(sums, stage.index, first_row, shared);
       barrier::sync_warp();
       ring.release(stage);
     }

@@ -10,13 +10,13 @@
 
 namespace wm::bulk {
 
-// cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes: global memory to this block.
+// cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes (on sm_120 .shared::cta): global memory to this
+// block.
 WM_DEVICE void load(SharedAddress to, const void* from, u32 bytes, SharedAddress barrier, CachePolicy policy = {}) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
-          "r"(to.value),
-      "l"(global_address(from)), "r"(bytes), "r"(barrier.value), "l"(policy.bits)
-      : "memory");
+  asm volatile("cp.async.bulk" WM_OWN_SHARED
+               ".global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to.value),
+               "l"(global_address(from)), "r"(bytes), "r"(barrier.value), "l"(policy.bits)
+               : "memory");
 }
 
 // The same with .multicast::cluster: to the same place in each block of `blocks` (bit = rank), each block's barrier at

@@ -33,21 +33,13 @@ template <int rank, int offsets>
 inline constexpr bool im2col_rank = rank >= 3 && rank <= 5 && offsets == rank - 2;
 }  // namespace detail
 
-// What loads call this block's own shared memory. On sm_120 a copy to .shared::cluster costs a stack frame, and
-// elements of fewer than 8 bits have none.
-#if __CUDA_ARCH__ == 1200
-  #define WM_OWN ".shared::cta"
-#else
-  #define WM_OWN ".shared::cluster"
-#endif
-
 // cp.async.bulk.tensor.<rank>d.shared::cluster.global.tile.mbarrier::complete_tx::bytes (on sm_120 .shared::cta).
 template <int rank>
 WM_DEVICE void load(SharedAddress to, const TensorMap& map, const i32 (&at)[rank], SharedAddress barrier,
                     CachePolicy policy = {}) {
   static_assert(detail::tile_rank<rank>, "a tensor map has 1 to 5 dimensions: give as many coordinates");
 #define WM_LOAD(shape, coordinates, ...)                                                           \
-  asm volatile("cp.async.bulk.tensor." shape WM_OWN                                                \
+  asm volatile("cp.async.bulk.tensor." shape WM_OWN_SHARED                                         \
                ".global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {" coordinates \
                "}], [%2], %3;" ::"r"(to.value),                                                    \
                "l"(&map), "r"(barrier.value), "l"(policy.bits), __VA_ARGS__                        \
@@ -59,8 +51,6 @@ WM_DEVICE void load(SharedAddress to, const TensorMap& map, const i32 (&at)[rank
   if constexpr (rank == 5) WM_LOAD("5d", "%4, %5, %6, %7, %8", WM_AT5);
 #undef WM_LOAD
 }
-
-#undef WM_OWN
 
 // The same with .multicast::cluster: to the same place in each block of `blocks` (bit = rank); in each of them the
 // barrier at the place of `barrier` counts the box's bytes.

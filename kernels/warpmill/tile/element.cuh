@@ -8,6 +8,7 @@ namespace wm {
 namespace detail {
 template <DType dtype>
 __device__ auto element() {
+  if constexpr (dtype == DType::u8) return u8{};
   if constexpr (dtype == DType::i8) return i8{};
   if constexpr (dtype == DType::i32) return i32{};
   if constexpr (dtype == DType::f16) return f16{};

@@ -76,6 +76,7 @@ class TensorMemory {
     tcgen05::fence_after_thread_sync();
     tcgen05::free<blocks>(address_, columns);
   }
+  WM_DEVICE TensorAddress column(u32 number) const { return address_ + number; }
   // From column `first` on.
   template <int rows, int sum_columns, class T = f32>
   WM_DEVICE TensorSums<rows, sum_columns, T> sums(u32 first) const {
