@@ -176,7 +176,12 @@ Step store_op(Warp& warp, const Op& op, u32 active) {
   store->watched = tell(warp, t, at, false);
   ++warp.tensor_stores;
   Cluster& cluster = warp.cluster();
-  cluster.async.issue(cluster, std::move(store));
+  // In friendly mode it is done at once: published kernels say that a store is done without waiting for it, which the
+  // judge finds and a chip does not show.
+  if (cluster.run->options.mode == Mode::friendly)
+    store->advance(cluster, nullptr);
+  else
+    cluster.async.issue(cluster, std::move(store));
   return Step::go;
 }
 
