@@ -33,7 +33,7 @@ TEST_F(GemmSm100, IsRightForEveryTypeAndMajorness) {
       c.b_layout.columns = b_columns;
       const bool engine = size_of(type) == 2 || !a_columns;
       const GemmResult result = check(stream, c);
-      EXPECT_EQ(result.path(), engine ? "copy engine" : "threads, transposing") << describe(c);
+      EXPECT_TRUE(result.path().starts_with(engine ? "copy engine" : "threads, transposing")) << result.path();
       EXPECT_EQ(result.plan.instruction, TensorInstruction::tcgen05);
     }
   GemmCase mixed = ordinary(e4m3, bf16);
