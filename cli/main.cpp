@@ -101,7 +101,7 @@ void add_attention(CLI::App& app, AttentionOptions& attention) {
   app.add_option("--kv-length", attention.kv_length, "keys; without it as many as queries")
       ->transform(whole_number<std::int64_t>(0, 0x7fffffff));
   app.add_option("--value-dim", attention.value_dim, "of V and the output; without it the head dim")
-      ->transform(whole_number(64, 256));
+      ->transform(whole_number(8, 256));
   app.add_flag("--causal", attention.causal, "a query sees no key to the right of its own");
   app.add_option("--window", attention.window,
                  "LEFT or LEFT,RIGHT: so many keys beside a query's own; RIGHT is 0 where it is not given");
@@ -109,6 +109,8 @@ void add_attention(CLI::App& app, AttentionOptions& attention) {
       ->capture_default_str();
   app.add_option("--softcap", attention.softcap, "scores become softcap * tanh(score / softcap)")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--alibi", attention.alibi, "scores lose their head's slope times the distance of key and query");
+  app.add_flag("--sinks", attention.sinks, "each row's sum has one more logit, its head's");
   app.add_option("--scale", attention.scale, "of scores; without it 1 / sqrt(head dim)");
   app.add_option("--layout", attention.layout, "in memory: heads-first, positions-first or packed (one QKV)")
       ->capture_default_str();

@@ -59,7 +59,7 @@ bench::AttentionCase case_of(const AttentionOptions& options) {
   attention.batch = (*sizes)[0];
   attention.heads = (*sizes)[1];
   attention.queries = (*sizes)[2];
-  if ((*sizes)[3] > 256) refuse(fmt::format("a head dim of {}; there are 64, 128, 192 and 256", (*sizes)[3]));
+  if ((*sizes)[3] > 256) refuse(fmt::format("a head dim of {}; they are multiples of 8 up to 256", (*sizes)[3]));
   attention.head_dim = static_cast<int>((*sizes)[3]);
   attention.value_dim = options.value_dim > 0 ? options.value_dim : attention.head_dim;
   attention.kv_heads = options.kv_heads > 0 ? options.kv_heads : attention.heads;
@@ -79,6 +79,8 @@ bench::AttentionCase case_of(const AttentionOptions& options) {
   attention.scale = options.scale;
   attention.layout = layout_from(options.layout);
   attention.lse = options.lse;
+  attention.alibi = options.alibi;
+  attention.sinks = options.sinks;
   for (const std::string& length : options.lengths) attention.sequences.push_back(lengths_from(length));
   return attention;
 }
@@ -91,12 +93,15 @@ std::optional<AttentionPlan> plan_of(std::string_view text, const bench::Attenti
 }
 
 AttentionKind kind_of(const bench::AttentionCase& attention) {
+  const plan::MaskLimits limits = plan::limits_of(attention.mask.left, attention.mask.right);
   return {.element = attention.dtype,
           .head_dim = attention.head_dim,
           .value_dim = attention.value_dim,
-          .mask = plan::limits_of(attention.mask.left, attention.mask.right).facts,
+          .mask = limits.facts,
           .softcap = attention.softcap > 0,
-          .sequences = !attention.sequences.empty()};
+          .sequences = !attention.sequences.empty(),
+          .alibi = attention.alibi ? plan::alibi_of(limits) : Alibi::none,
+          .sinks = attention.sinks};
 }
 
 plan::AttentionShape shape_of(const bench::AttentionCase& a) {
@@ -126,6 +131,8 @@ std::vector<std::string> words_of(const AttentionOptions& options) {
   if (options.scale) add("--scale", fmt::format("{}", *options.scale));
   if (!options.lengths.empty()) add("--lengths", fmt::format("{}", fmt::join(options.lengths, ",")));
   if (options.causal) words.emplace_back("--causal");
+  if (options.alibi) words.emplace_back("--alibi");
+  if (options.sinks) words.emplace_back("--sinks");
   if (!options.lse) words.emplace_back("--no-lse");
   return words;
 }
@@ -151,6 +158,8 @@ std::string text_of(const bench::AttentionCase& a) {
   if (a.mask.right)
     text += *a.mask.right == 0 ? std::string(", causal") : fmt::format(", {} keys to the right", *a.mask.right);
   if (a.softcap > 0) text += fmt::format(", softcap {}", a.softcap);
+  if (a.alibi) text += ", ALiBi";
+  if (a.sinks) text += ", sinks";
   return text;
 }
 

@@ -152,7 +152,7 @@ struct AttentionOptions {
   float softcap = 0;
   std::optional<float> scale;
   std::string layout = "heads-first";
-  bool lse = true;
+  bool lse = true, alibi = false, sinks = false;
   std::vector<std::string> lengths;  // of sequences, in the place of batch and length
 };
 struct AttentionCommand {

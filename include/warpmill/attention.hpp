@@ -36,14 +36,18 @@ struct AttentionSequences {
 // Q[batch, heads, queries, dim], K[batch, kv heads, keys, dim], V[batch, kv heads, keys, value dim], out[batch, heads,
 // queries, value dim], all bf16 or all f16; a head of K and V serves heads / kv heads of Q in a row. Any strides in
 // multiples of 16 bytes, so that [batch, positions, heads, dim] and parts of a packed QKV are views like any others;
-// the elements of a head lie side by side. With sequences there is no batch dimension. Head dims: 64, 128, 192 and 256;
-// value dims the same.
+// the elements of a head lie side by side. With sequences there is no batch dimension. Head dims: any multiple of 8 up
+// to 256; value dims the same.
 struct AttentionRequest {
   View q, k, v, out;
   std::optional<View> lse{};     // f32 [batch, heads, queries]: the natural logarithm of each row's sum of exponentials
   std::optional<float> scale{};  // of scores; 1 / sqrt(dim) where there is none
   AttentionMask mask{};
   float softcap = 0;  // scores become softcap * tanh(score / softcap); 0: they stay
+  // f32 [heads] each. ALiBi: a score loses its head's slope times the distance from the key opposite the query, after
+  // the softcap. A sink is one more logit in each row's sum of exponentials (the logarithm has it too), and has no
+  // value.
+  std::optional<View> alibi_slopes{}, sinks{};
   std::optional<AttentionSequences> sequences{};
   std::optional<AttentionPlan> plan{};  // by hand (its kind is filled in)
   Trace* trace = nullptr;  // where a timeline of the launch goes: a build with stamps runs, and the call waits for it
@@ -55,10 +59,10 @@ struct AttentionResult {
   bool tuned = false;  // the plan was measured for this shape, not estimated
 };
 
-// Puts the attention into the stream. A query that sees no key gets zeros, and -infinity for its logarithm. The first
-// call with a kind may compile and load a kernel (or take it from the cache): make it before a graph capture begins.
-// Later calls only launch, and may be captured. The result is the same bits every time. A request that cannot be served
-// is refused in words before anything is launched.
+// Puts the attention into the stream. A query that sees no key gets zeros, and for its logarithm its sink or -infinity.
+// The first call with a kind may compile and load a kernel (or take it from the cache): make it before a graph capture
+// begins. Later calls only launch, and may be captured. The result is the same bits every time. A request that cannot
+// be served is refused in words before anything is launched.
 WARPMILL_API AttentionResult attention(const Stream& stream, const AttentionRequest& request);
 
 }  // namespace wm

@@ -263,6 +263,7 @@ typedef struct wm_attention_request {
   const wm_view *query_offsets, *key_offsets; /* i32: sequence i has the positions offsets[i] to offsets[i + 1] - 1 */
   int64_t longest_queries, longest_keys;      /* 0: not known */
   const char* plan;
+  const wm_view *alibi_slopes, *sinks; /* f32, one for each head of q */
 } wm_attention_request;
 WM_API wm_status wm_attention(const wm_stream* stream, const wm_attention_request* request, wm_launched* launched);
 

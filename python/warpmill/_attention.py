@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 from . import _fast, _library, _matmul
 from ._arrays import Operand, Result, is_torch, native_stream, operand, together
@@ -16,10 +16,11 @@ Window = Union[None, int, Tuple[Optional[int], Optional[int]]]
 def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = None, softcap: Optional[float] = None,
               scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
               return_lse: bool = False, *, out: Any = None, align: str = "beginnings", max_seqlen_q: int = 0,
-              max_seqlen_k: int = 0, plan: Optional[str] = None, stream: Any = None, device: Any = None) -> Any:
+              max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, plan: Optional[str] = None,
+              stream: Any = None, device: Any = None) -> Any:
     """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16 or f16.
 
-    Heads of k and v serve heads / kv heads of q in a row. Head dims are 64, 128, 192 and 256. Any strides in multiples
+    Heads of k and v serve heads / kv heads of q in a row. Head dims are multiples of 8 up to 256. Any strides in multiples
     of 16 bytes: [batch, positions, heads, dim] is a view like any other (transpose(1, 2)).
 
     causal: query i sees keys up to i. window: how many keys to the left and to the right of its own a query sees, one
@@ -27,6 +28,9 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     "beginnings" (as in torch) or from the "ends" (as in flash_attn). softcap: scores become softcap * tanh(score /
     softcap). scale: of the scores, 1 / sqrt(dim) where there is none. return_lse: also the logarithm of each row's sum of
     exponentials, float32[batch, heads, queries].
+
+    alibi_slopes, sinks: float32[heads]. A score loses its head's slope times the distance from the query's own key; each
+    row's sum of exponentials has its head's sink as one more logit.
 
     cu_seqlens_q, cu_seqlens_k: int32 offsets of sequences that lie one behind the other; q, k and v have no batch
     dimension then. max_seqlen_q, max_seqlen_k: the longest, where they are known; they help to choose a plan.
@@ -39,9 +43,10 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     if _matmul.torch_is_compiling():
         from .torch import attention_operator
         return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out,
-                                  align, max_seqlen_q, max_seqlen_k)
+                                  align, max_seqlen_q, max_seqlen_k, alibi_slopes, sinks)
     if (window is None and softcap is None and scale is None and cu_seqlens_q is None and not return_lse
-            and out is None and plan is None and stream is None and align == "beginnings"):
+            and out is None and plan is None and stream is None and align == "beginnings" and alibi_slopes is None
+            and sinks is None):
         result = _fast.attention(q, k, v, causal)
         if result is not NotImplemented:
             return result
@@ -49,9 +54,9 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
         from .torch import attention_operator, needs_operator
         if needs_operator(q, k, v, None):
             return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse,
-                                      out, align, max_seqlen_q, max_seqlen_k)
+                                      out, align, max_seqlen_q, max_seqlen_k, alibi_slopes, sinks)
     return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
-                  max_seqlen_q, max_seqlen_k, plan, stream, device)
+                  max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device)
 
 
 def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
@@ -63,7 +68,7 @@ def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
 
 def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Optional[float], scale: Optional[float],
            cu_seqlens_q: Any, cu_seqlens_k: Any, return_lse: bool, out: Any, align: str, max_seqlen_q: int,
-           max_seqlen_k: int, plan: Optional[str], stream: Any, on: Any) -> Any:
+           max_seqlen_k: int, alibi_slopes: Any, sinks: Any, plan: Optional[str], stream: Any, on: Any) -> Any:
     """attention() of arrays of any kind."""
     if align not in ("beginnings", "ends"):
         raise ValueError(f"align is {align!r}; it is 'beginnings' or 'ends'")
@@ -78,13 +83,14 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
                              + ("with cu_seqlens they are heads x positions x dim" if rank == 3
                                 else "they are batch x heads x length x dim"))
     target = operands[0].device
-    offsets = [operand(array, name, target if on is None else on)
-               for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k")) if array is not None]
-    together(operands + offsets, names + ["cu_seqlens_q", "cu_seqlens_k"][:len(offsets)])
+    others = {name: operand(array, name, target if on is None else on)
+              for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"),
+                                  (alibi_slopes, "alibi_slopes"), (sinks, "sinks")) if array is not None}
+    together(operands + list(others.values()), names + list(others))
     shape = operands[0].shape[:-1] + operands[2].shape[-1:]
     result = Result(out, q, shape, operands[0].dtype, target)
     lse = Result(None, q, shape[:-1], "float32", target) if return_lse else None
-    request = Request(operands, result.operand, lse.operand if lse else None, offsets)
+    request = Request(operands, result.operand, lse.operand if lse else None, others)
     request.mask(*sides(causal, window), align)
     if scale is not None:
         request.struct.scale = ctypes.pointer(ctypes.c_float(scale))
@@ -101,15 +107,17 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
 class Request:
     """A request for C, with what it points to."""
 
-    def __init__(self, operands: Any, out: Operand, lse: Optional[Operand] = None, offsets: Any = ()) -> None:
-        self.kept = [*operands, out, lse, *offsets]
+    def __init__(self, operands: Any, out: Operand, lse: Optional[Operand] = None,
+                 others: Optional[Dict[str, Operand]] = None) -> None:
+        self.kept = [*operands, out, lse, others]
         self.struct = _library.AttentionRequest()
         self.struct.q, self.struct.k, self.struct.v = (each.view() for each in operands)
         self.struct.out = out.view()
         if lse is not None:
             self.struct.lse = lse.view()
-        if offsets:
-            self.struct.query_offsets, self.struct.key_offsets = (each.view() for each in offsets)
+        for name, each in (others or {}).items():
+            setattr(self.struct, {"cu_seqlens_q": "query_offsets", "cu_seqlens_k": "key_offsets"}.get(name, name),
+                    each.view())
 
     def mask(self, left: Optional[int], right: Optional[int], align: str) -> None:
         for name, side in (("left", left), ("right", right)):

@@ -76,7 +76,7 @@ class AttentionRequest(Sized):
                 + [("scale", POINTER(c_float)), ("left", POINTER(c_int64)), ("right", POINTER(c_int64)),
                    ("from_beginnings", c_int32), ("softcap", c_float), ("query_offsets", POINTER(View)),
                    ("key_offsets", POINTER(View)), ("longest_queries", c_int64), ("longest_keys", c_int64),
-                   ("plan", c_char_p)])
+                   ("plan", c_char_p), ("alibi_slopes", POINTER(View)), ("sinks", POINTER(View))])
 
 
 class PlanInfo(Sized):

@@ -158,7 +158,7 @@ torch.library.define(
     "warpmill::attention",
     "(Tensor q, Tensor k, Tensor v, bool causal=False, int? left=None, int? right=None, float softcap=0.0, "
     "float? scale=None, Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, bool lse=False, bool ends=False, "
-    "int max_seqlen_q=0, int max_seqlen_k=0) -> (Tensor, Tensor)")
+    "int max_seqlen_q=0, int max_seqlen_k=0, Tensor? alibi_slopes=None, Tensor? sinks=None) -> (Tensor, Tensor)")
 
 
 def _place_of_result(q: Tensor, v: Tensor) -> Tensor:
@@ -169,15 +169,17 @@ def _place_of_result(q: Tensor, v: Tensor) -> Tensor:
 def _attention_on_cuda(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, left: Optional[int] = None,
                        right: Optional[int] = None, softcap: float = 0.0, scale: Optional[float] = None,
                        cu_seqlens_q: Optional[Tensor] = None, cu_seqlens_k: Optional[Tensor] = None, lse: bool = False,
-                       ends: bool = False, max_seqlen_q: int = 0, max_seqlen_k: int = 0) -> Tuple[Tensor, Tensor]:
+                       ends: bool = False, max_seqlen_q: int = 0, max_seqlen_k: int = 0,
+                       alibi_slopes: Optional[Tensor] = None, sinks: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
     none = q.new_empty((0,), dtype=torch.float32)
-    if left is None and right is None and not softcap and scale is None and cu_seqlens_q is None and not lse and not ends:
+    if (left is None and right is None and not softcap and scale is None and cu_seqlens_q is None and not lse and not ends
+            and alibi_slopes is None and sinks is None):
         result = _fast.attention(q, k, v, causal)
         if result is not NotImplemented:
             return result, none
     result = _attention.attend(q, k, v, causal, (left, right), softcap, scale, cu_seqlens_q, cu_seqlens_k, lse,
                                _place_of_result(q, v), "ends" if ends else "beginnings", max_seqlen_q, max_seqlen_k,
-                               None, None, None)
+                               alibi_slopes, sinks, None, None, None)
     return result if lse else (result, none)
 
 
@@ -185,13 +187,14 @@ def _attention_on_cuda(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, le
 def _attention_shape(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, left: Any = None, right: Any = None,
                      softcap: float = 0.0, scale: Any = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
                      lse: bool = False, ends: bool = False, max_seqlen_q: int = 0, max_seqlen_k: int = 0,
-                     ) -> Tuple[Tensor, Tensor]:
+                     alibi_slopes: Any = None, sinks: Any = None) -> Tuple[Tensor, Tensor]:
     return _place_of_result(q, v), q.new_empty(q.shape[:-1] if lse else (0,), dtype=torch.float32)
 
 
 def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, window: Any, softcap: Optional[float],
                        scale: Optional[float], cu_seqlens_q: Optional[Tensor], cu_seqlens_k: Optional[Tensor],
-                       return_lse: bool, out: Optional[Tensor], align: str, max_seqlen_q: int, max_seqlen_k: int) -> Any:
+                       return_lse: bool, out: Optional[Tensor], align: str, max_seqlen_q: int, max_seqlen_k: int,
+                       alibi_slopes: Optional[Tensor], sinks: Optional[Tensor]) -> Any:
     """attention() by way of torch's dispatcher."""
     if _wants_gradients(q, k, v):
         raise NotImplementedError("attention has no backward pass; call it under torch.no_grad(), or take "
@@ -199,7 +202,7 @@ def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, window: An
     left, right = sides(False, window)
     result, lse = torch.ops.warpmill.attention(_cast(q), _cast(k), _cast(v), causal, left, right, softcap or 0.0, scale,
                                                cu_seqlens_q, cu_seqlens_k, return_lse, align == "ends", max_seqlen_q,
-                                               max_seqlen_k)
+                                               max_seqlen_k, alibi_slopes, sinks)
     result = result if out is None else out.copy_(result)
     return (result, lse) if return_lse else result
 
@@ -220,8 +223,8 @@ def _why_not(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Optional[str]:
     if q.dtype not in (torch.bfloat16, torch.float16) or k.dtype != q.dtype or v.dtype != q.dtype:
         return "q, k and v are not all bf16 or all f16"
     for name, each in (("q", q), ("k", k), ("v", v)):
-        if each.shape[-1] not in (64, 128, 192, 256):
-            return f"a head dim of {each.shape[-1]} is not 64, 128, 192 or 256"
+        if each.shape[-1] % 8 or not 8 <= each.shape[-1] <= 256:
+            return f"a head dim of {each.shape[-1]} is no multiple of 8 up to 256"
         if each.stride(-1) != 1 or any(step % 8 for step in each.stride()[:-1]):
             return f"{name}'s strides {tuple(each.stride())} are no multiples of 16 bytes with contiguous heads"
     return None

@@ -79,6 +79,8 @@ AttentionRequest attention_request(const Device& device, const wm_attention_requ
     own.sequences = AttentionSequences{view_of(device, given.query_offsets, "query_offsets"),
                                        view_of(device, given.key_offsets, "key_offsets"), given.longest_queries,
                                        given.longest_keys};
+  own.alibi_slopes = maybe_view(device, given.alibi_slopes, "alibi_slopes");
+  own.sinks = maybe_view(device, given.sinks, "sinks");
   if (given.plan) own.plan = plan::attention_plan_from_text(given.plan);
   return own;
 }

@@ -68,7 +68,10 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .out_position_stride = p.out.position_stride,
       .out_head_stride = p.out.head_stride,
       .counter = 0,  // the call's
-      .schedule = schedule};
+      .schedule = schedule,
+      .slopes = p.slopes,
+      .sinks = p.sinks,
+      .alibi_unit = static_cast<float>(1 / scale)};
   const LaunchConfig config{.grid = {plan::blocks_of(schedule, plan::rates_of(info))},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),

@@ -82,6 +82,17 @@ std::uint64_t offsets_of(const View& view, std::string_view name, const Stream& 
   return view.address;
 }
 
+std::uint64_t head_numbers(const View& view, std::string_view name, std::int64_t heads, const Stream& stream) {
+  check_device(view, name, stream);
+  if (view.dtype != DType::f32 || view.shape.size() != 1 || view.shape[0] != heads ||
+      (heads > 1 && view.strides[0] != 1))
+    refuse_attention(
+        fmt::format("{} holds {} of shape {}; it is f32, one dimension, side by side, one for each of {} "
+                    "heads of q",
+                    name, name_of(view.dtype), sizes(view), heads));
+  return view.address;
+}
+
 void set_mask(AttentionProblem& p, const AttentionMask& mask) {
   const auto check = [](const std::optional<std::int64_t>& given, std::string_view name) {
     if (given && (*given < 0 || *given > most_positions))
@@ -137,8 +148,8 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   if (p.kv_heads == 0 ? p.heads != 0 : p.heads % p.kv_heads)
     refuse_attention(fmt::format("{} heads of q cannot share {} heads of k and v evenly", p.heads, p.kv_heads));
   for (const auto& [dim, name] : {std::pair{head_dim, "head"}, {value_dim, "value"}})
-    if (dim != 64 && dim != 128 && dim != 192 && dim != 256)
-      refuse_attention(fmt::format("a {} dim of {} is not served; it is 64, 128, 192 or 256", name, dim));
+    if (dim < 8 || dim > 256 || dim % 8)
+      refuse_attention(fmt::format("a {} dim of {} is not served; it is a multiple of 8 from 8 to 256", name, dim));
   p.kind.head_dim = static_cast<int>(head_dim), p.kind.value_dim = static_cast<int>(value_dim);
   for (const auto& [view, name] : tensors) check_addressable(*view, name);
   if (overlaps_itself(out))
@@ -180,18 +191,29 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   if (!std::isfinite(p.softcap) || p.softcap < 0)
     refuse_attention(fmt::format("the softcap is {}; it must be finite and not negative (0: none)", p.softcap));
   p.kind.softcap = p.softcap > 0;
+  if (request.alibi_slopes) {
+    p.slopes = head_numbers(*request.alibi_slopes, "alibi_slopes", p.heads, stream);
+    p.kind.alibi = plan::alibi_of({p.kind.mask, p.left, p.right});
+  }
+  if (request.sinks) {
+    p.sinks = head_numbers(*request.sinks, "sinks", p.heads, stream);
+    p.kind.sinks = true;
+  }
   for (const auto& [view, name] : tensors) {
     if (view == &out) continue;
     refuse_overlap(out, "out", *view, name);
     if (request.lse) refuse_overlap(*request.lse, "lse", *view, name);
   }
   if (request.lse) refuse_overlap(out, "out", *request.lse, "lse");
-  if (request.sequences)
-    for (const auto& [offsets, name] : {std::pair{&request.sequences->query_offsets, "query_offsets"},
-                                        {&request.sequences->key_offsets, "key_offsets"}}) {
-      refuse_overlap(out, "out", *offsets, name);
-      if (request.lse) refuse_overlap(*request.lse, "lse", *offsets, name);
-    }
+  const AttentionSequences* const s = request.sequences ? &*request.sequences : nullptr;
+  for (const auto& [view, name] : {std::pair{s ? &s->query_offsets : nullptr, "query_offsets"},
+                                   {s ? &s->key_offsets : nullptr, "key_offsets"},
+                                   {request.alibi_slopes ? &*request.alibi_slopes : nullptr, "alibi_slopes"},
+                                   {request.sinks ? &*request.sinks : nullptr, "sinks"}}) {
+    if (!view) continue;
+    refuse_overlap(out, "out", *view, name);
+    if (request.lse) refuse_overlap(*request.lse, "lse", *view, name);
+  }
   return p;
 }
 

@@ -22,6 +22,7 @@ struct AttentionProblem {
   std::int64_t queries = 0, keys = 0;               // of each sequence, or of the longest
   HeadTensor q, k, v, out, lse;
   std::uint64_t query_offsets = 0, key_offsets = 0;
+  std::uint64_t slopes = 0, sinks = 0;  // addresses
   std::int64_t left = 0, right = 0;
   bool align_ends = true;
   float scale = 1, softcap = 0;

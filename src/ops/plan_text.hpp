@@ -14,6 +14,7 @@ namespace wm::ops {
 
 // What an enumeration is called in a kernel. One that is not here does not compile.
 inline std::string_view type_name(DType) { return "wm::DType"; }
+inline std::string_view type_name(Alibi) { return "wm::Alibi"; }
 inline std::string_view type_name(Major) { return "wm::Major"; }
 inline std::string_view type_name(BlockFormat) { return "wm::BlockFormat"; }
 inline std::string_view type_name(Producer) { return "wm::Producer"; }

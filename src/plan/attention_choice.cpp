@@ -36,8 +36,8 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   const std::int64_t per_head = ceil_divide(shape.queries, plan.queries());
   e.tiles = per_head * shape.batch * shape.heads;
   const double rate = 1.05 * rates.tensor_flops / rates.multiprocessors;  // less power than products alone draw
-  e.step_seconds =
-      2.0 * plan.queries() * plan.keys * (plan.kind.head_dim + plan.kind.value_dim) / rate + exposed_seconds(plan.kind);
+  e.step_seconds = 2.0 * plan.queries() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
+                   exposed_seconds(plan.kind);
   e.tile_seconds = plan.strips == 0 ? 2.4e-6 : plan.strips == 1 ? 1.9e-6 : 1.6e-6;
   double steps = 0, longest = 0;
   for (std::int64_t tile = 0; tile < per_head; ++tile) {
@@ -63,7 +63,7 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
   // Three groups have too few registers but for the smallest heads, which two do not keep busy.
   const int groups = few ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
   for (const int strips : {0, 1, 2})
-    for (const int keys : {176, 160, 128, 112, 96, 80, 64}) add({.keys = keys, .groups = groups, .strips = strips});
+    for (const int keys : {176, 160, 128, 112, 96, 80, 64, 48}) add({.keys = keys, .groups = groups, .strips = strips});
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
   return ranking;

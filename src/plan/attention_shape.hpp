@@ -31,4 +31,9 @@ inline MaskLimits limits_of(const std::optional<std::int64_t>& left, const std::
       {.right = left || right, .left = left.has_value()}, left.value_or(0), right.value_or(left ? most_positions : 0)};
 }
 
+// The form of ALiBi where a query sees keys by this mask.
+inline Alibi alibi_of(const MaskLimits& mask) {
+  return mask.facts.right && mask.right == 0 ? Alibi::before : Alibi::both_sides;
+}
+
 }  // namespace wm::plan

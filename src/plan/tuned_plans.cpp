@@ -223,6 +223,8 @@ TunedKey key_of(std::string_view chip, const GemmKind& kind, const GemmShape& sh
 
 TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const AttentionShape& shape) {
   TunedAttentionKey key{std::string(chip), kind, shape};
+  key.kind.sinks = false;
+  key.kind.alibi = Alibi::none;
   if (!kind.mask.left) key.shape.left = 0;
   if (!kind.mask.right) key.shape.right = 0;
   if (!kind.mask.left && !kind.mask.right) key.shape.align_ends = true;

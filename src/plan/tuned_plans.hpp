@@ -53,7 +53,7 @@ struct TunedPlan {
 
 struct TunedAttentionKey {
   std::string chip;
-  AttentionKind kind;
+  AttentionKind kind;  // sinks and ALiBi do not count
   AttentionShape shape;
 
   bool operator==(const TunedAttentionKey&) const = default;

@@ -67,7 +67,9 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
       out_(stream.device(), 0),
       lse_(stream.device(), 0),
       query_offsets_(stream.device(), 0),
-      key_offsets_(stream.device(), 0) {
+      key_offsets_(stream.device(), 0),
+      device_slopes_(stream.device(), 0),
+      device_sinks_(stream.device(), 0) {
   const AttentionCase& p = problem_;
   auto lengths = p.sequences;
   if (lengths.empty()) lengths.assign(size(p.batch), {p.queries, p.keys});
@@ -113,6 +115,12 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
   fill_normal(q, p.dtype, p.spread, dice);
   fill_normal(k, p.dtype, 1, dice);
   fill_normal(v, p.dtype, 1, dice);
+  for (std::int64_t head = 0; head < p.heads; ++head)
+    slopes_.push_back(std::exp2(-8 * static_cast<float>(head + 1) / static_cast<float>(p.heads)));
+  sinks_.resize(size(p.heads));
+  fill_normal(sinks_, DType::bf16, 3, dice);
+  device_slopes_ = Buffer::of<float>(stream.device(), slopes_);
+  device_sinks_ = Buffer::of<float>(stream.device(), sinks_);
   upload(stream);
   poison(stream);
 }
@@ -178,6 +186,8 @@ AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) con
                            .plan = plan};
   if (p.lse)
     request.lse = varying ? lse_.view<float>({p.heads, queries}) : lse_.view<float>({p.batch, p.heads, queries});
+  if (p.alibi) request.alibi_slopes = device_slopes_.view<float>({p.heads});
+  if (p.sinks) request.sinks = device_sinks_.view<float>({p.heads});
   if (varying) {
     AttentionSequences sequences{query_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}),
                                  key_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}), 0,
@@ -238,10 +248,16 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
       sum = p.softcap * std::tanh(sum / p.softcap);
       error += 0x1p-10 * std::fabs(sum);  // tanh.approx
     }
+    if (p.alibi) {
+      const std::int64_t opposite = position + (p.mask.alignment == Alignment::ends ? s.keys - s.queries : 0);
+      const double bias = slopes_[size(head)] * std::fabs(static_cast<double>(opposite - j));
+      sum -= bias, error += 0x1p-22 * bias;
+    }
     score[size(j - from)] = sum;
     most = std::max(most, sum), slack = std::max(slack, error);
   }
-  double total = 0;
+  if (p.sinks) most = std::max(most, static_cast<double>(sinks_[size(head)]));
+  double total = p.sinks ? std::exp(sinks_[size(head)] - most) : 0;
   std::vector<double> expected(size(p.value_dim)), magnitude(size(p.value_dim));
   for (std::int64_t j = from; j < to; ++j) {
     const double weight = std::exp(score[size(j - from)] - most);

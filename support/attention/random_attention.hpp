@@ -30,6 +30,7 @@ struct AttentionCase {
   std::optional<float> scale{};
   HeadLayout layout = HeadLayout::heads_first;
   bool lse = true;
+  bool alibi = false, sinks = false;  // the usual slopes, 2^(-8 / heads) to 2^-8; normal random sinks
   // Lengths of sequences that lie one behind the other, queries and keys; batch, queries and keys above then do not
   // count.
   std::vector<std::pair<std::int64_t, std::int64_t>> sequences{};
@@ -81,7 +82,8 @@ class RandomAttention {
   std::vector<Sequence> sequences_;
   std::int64_t all_queries_ = 0, all_keys_ = 0;
   Placed q_at_{}, k_at_{}, v_at_{}, out_at_{};
-  Buffer operands_, out_, lse_, query_offsets_, key_offsets_;
+  std::vector<float> slopes_, sinks_;
+  Buffer operands_, out_, lse_, query_offsets_, key_offsets_, device_slopes_, device_sinks_;
 };
 
 }  // namespace wm::bench

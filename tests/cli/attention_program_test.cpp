@@ -24,6 +24,10 @@ TEST_F(Program, AnAttentionIsCheckedAndItsPlanIsTold) {
   const auto json = nlohmann::json::parse(start("attention 1x1x70x64 --kv-length 90 --softcap 20 --json" + device).out);
   EXPECT_EQ(json["attention"], "1 x 1 x 70/90 x 64 bf16, softcap 20");
   EXPECT_LT(json["error"].get<double>(), 1);
+  ended = start("attention 1x2x70x40 --causal --alibi --sinks" + device);
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("1 x 2 x 70 x 40 bf16, causal, ALiBi, sinks"), HasSubstr("check       right")));
   ended = start("attention 0x1x70x64" + device);
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("nothing to do"));

@@ -51,6 +51,9 @@ std::vector<Problem> problems() {
   AttentionCase tails = long_sequences;
   tails.sequences = {{128, 64}, {140, 64}, {128, 64}, {70, 64}, {150, 64}, {9, 64}};
   uneven.head_dim = 192, uneven.value_dim = 128, uneven.dtype = DType::f16, uneven.softcap = 20, uneven.lse = false;
+  AttentionCase biased = plain, padded = sequences();
+  biased.alibi = biased.sinks = true;
+  padded.head_dim = 72, padded.value_dim = 40, padded.sinks = true;
   return {{"two groups", plain, {.keys = 64}},
           {"three groups, causal", causal, {.keys = 64, .groups = 3}},
           {"one group, window", window, {.keys = 48, .groups = 1, .stages = 3, .strips = 2}},
@@ -59,7 +62,9 @@ std::vector<Problem> problems() {
           {"sequences, two strips", tails, {.keys = 64, .strips = 2}},
           {"sequences, three groups, two strips", sequences(), {.keys = 64, .groups = 3, .strips = 2}},
           {"sequences, the output leaves from where Q was", long_sequences, {.keys = 64, .strips = 0}},
-          {"unequal dims, softcap, f16, no logarithms", uneven, {.keys = 64, .strips = 2}}};
+          {"unequal dims, softcap, f16, no logarithms", uneven, {.keys = 64, .strips = 2}},
+          {"ALiBi and sinks", biased, {.keys = 64}},
+          {"padded heads, sequences, sinks", padded, {.keys = 64}}};
 }
 
 // The text of a header with all that it includes, each once.

@@ -47,11 +47,11 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("4 heads of q cannot share 3 heads of k and v evenly", [&](R& r) {
     r.k = k.view(bf16, {2, 3, 64, 128}), r.v = v.view(bf16, {2, 3, 64, 128});
   });
-  expect("a head dim of 96 is not served; it is 64, 128, 192 or 256", [&](R& r) {
-    r.q = q.view(bf16, {2, 4, 64, 96}), r.k = k.view(bf16, {2, 4, 64, 96});
+  expect("a head dim of 100 is not served; it is a multiple of 8 from 8 to 256", [&](R& r) {
+    r.q = q.view(bf16, {2, 4, 64, 100}), r.k = k.view(bf16, {2, 4, 64, 100});
   });
-  expect("a value dim of 80", [&](R& r) {
-    r.v = v.view(bf16, {2, 4, 64, 80}), r.out = out.view(bf16, {2, 4, 64, 80});
+  expect("a value dim of 264", [&](R& r) {
+    r.v = v.view(bf16, {2, 4, 64, 264}), r.out = out.view(bf16, {2, 4, 64, 264});
   });
   // What the copy engine cannot address.
   expect("k's last dimension has a stride of 2", [&](R& r) { r.k = k.view(bf16, shape, {1 << 16, 1 << 14, 256, 2}); });
@@ -74,6 +74,13 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("the softcap is nan", [&](R& r) { r.softcap = std::numeric_limits<float>::quiet_NaN(); });
   expect("the mask's left is -3", [&](R& r) { r.mask.left = -3; });
   expect("the mask's right is 4294967296", [&](R& r) { r.mask.right = std::int64_t{1} << 32; });
+  // Numbers of heads.
+  const Buffer numbers(device, 4 * 16);
+  expect("alibi_slopes holds bf16 of shape 4; it is f32, one dimension, side by side, one for each of 4 heads of q",
+         [&](R& r) { r.alibi_slopes = numbers.view(bf16, {4}); });
+  expect("sinks holds f32 of shape 2 x 4", [&](R& r) { r.sinks = numbers.view(f32, {2, 4}); });
+  expect("sinks holds f32 of shape 3", [&](R& r) { r.sinks = numbers.view(f32, {3}); });
+  expect("out overlaps sinks", [&](R& r) { r.sinks = out.view(f32, {4}); });
   // Sequences.
   const Buffer offsets(device, 4 * 16);
   const auto sequences = [&](View queries, View keys, std::int64_t longest = 64) {

@@ -1,5 +1,6 @@
 // The attention call, part by part: types, head dims, masks, layouts, lengths. Every row is compared with float64.
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -47,6 +48,50 @@ TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
       c.mask = AttentionMask::causal();
       check(stream, c);
     }
+}
+
+// Heads that end inside a swizzle width, inside a product and with one; dims that differ either way.
+TEST_F(Attention, PadsHeadDims) {
+  for (const auto& [dim, value_dim] : {std::pair{8, 8}, {40, 72}, {72, 40}, {80, 80}, {96, 96}, {120, 24}, {200, 248}})
+    for (const bool sequences : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}/{}{}", dim, value_dim, sequences ? ", sequences" : ""));
+      AttentionCase c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = 140, .keys = 190};
+      c.head_dim = dim, c.value_dim = value_dim, c.layout = HeadLayout::positions_first;
+      c.dtype = sequences ? f16 : bf16;
+      if (sequences) c.sequences = {{70, 100}, {9, 33}, {130, 60}};
+      check(stream, c);
+    }
+}
+
+TEST_F(Attention, AddsSlopesAndSinks) {
+  for (const AttentionMask mask : {AttentionMask{}, AttentionMask::causal(), AttentionMask{.left = 70, .right = 20},
+                                   AttentionMask::causal(Alignment::beginnings)})
+    for (const bool sequences : {false, true}) {
+      SCOPED_TRACE(fmt::format("left {}, right {}{}", mask.left.value_or(-1), mask.right.value_or(-1),
+                               sequences ? ", sequences" : ""));
+      AttentionCase c{.heads = 2, .kv_heads = 1, .queries = 300, .keys = 260, .head_dim = 64, .value_dim = 64};
+      c.mask = mask, c.alibi = true, c.sinks = sequences;
+      if (sequences) c.sequences = {{150, 150}, {5, 0}, {64, 200}}, c.softcap = 5;
+      check(stream, c);
+    }
+}
+
+// A sink counts however large or small it is, and where no key is seen it is the whole sum.
+TEST_F(Attention, TakesSinksOfAnySize) {
+  const AttentionCase c{.heads = 4, .kv_heads = 4, .queries = 70, .keys = 20, .mask = AttentionMask::causal()};
+  const RandomAttention attention(stream, c, 5);
+  const std::vector<float> logits{500.f, -500.f, -INFINITY, 0.f};
+  const Buffer sinks = Buffer::of<float>(device, logits);
+  AttentionRequest request = attention.request();
+  request.sinks = sinks.view<float>({4});
+  wm::attention(stream, request);
+  stream.synchronize();
+  const std::vector<std::uint32_t> lse = attention.lse_bits();
+  const auto log = [&](std::size_t head, std::size_t query) { return std::bit_cast<float>(lse[head * 70 + query]); };
+  EXPECT_FLOAT_EQ(log(0, 69), 500.f);
+  EXPECT_LT(std::fabs(log(1, 69)), 20.f);
+  for (const std::size_t head : {0u, 1u, 2u, 3u}) EXPECT_EQ(log(head, 0), logits[head]) << "no key is seen";
+  for (const float x : attention.rows()(0, 0, 69)) EXPECT_EQ(x, 0.f) << "nothing is left beside the sink";
 }
 
 TEST_F(Attention, TakesAnyLengths) {
@@ -310,8 +355,8 @@ TEST_F(Attention, IsRightForRandomProblems) {
   std::vector<AttentionCase> problems(static_cast<std::size_t>(asked("ATTENTION_TEST_CASES", settings.attentions)));
   for (AttentionCase& c : problems) {
     const int dims[] = {64, 128, 192, 256};
-    c.head_dim = dims[up_to(3)];
-    c.value_dim = up_to(2) ? c.head_dim : std::min(c.head_dim, dims[up_to(3)]);
+    c.head_dim = up_to(1) ? dims[up_to(3)] : 8 * static_cast<int>(1 + up_to(31));
+    c.value_dim = up_to(2) ? c.head_dim : 8 * static_cast<int>(1 + up_to(31));
     c.dtype = up_to(1) ? bf16 : f16;
     c.kv_heads = 1 + up_to(1);
     c.heads = c.kv_heads * (1 + up_to(2));
@@ -328,6 +373,8 @@ TEST_F(Attention, IsRightForRandomProblems) {
     if (up_to(1)) c.mask.alignment = Alignment::beginnings;
     if (up_to(5) == 0) c.softcap = 10;
     c.lse = up_to(1) == 0;
+    c.alibi = up_to(3) == 0;
+    c.sinks = up_to(3) == 0;
     c.spread = up_to(3) ? 1 : 6;
   }
   std::vector<double> errors(problems.size(), INFINITY);

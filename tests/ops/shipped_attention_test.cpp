@@ -29,6 +29,21 @@ std::vector<AttentionKind> sample_of_kinds() {
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = window, .softcap = true, .sequences = true});
   }
   kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true});
+  for (const int dim : {64, 128, 256}) {
+    kinds.push_back({.head_dim = dim, .value_dim = dim, .alibi = Alibi::both_sides, .sinks = true});
+    kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .alibi = Alibi::before});
+    const MaskFacts window{.right = true, .left = true};
+    kinds.push_back({.head_dim = dim,
+                     .value_dim = dim,
+                     .mask = window,
+                     .softcap = true,
+                     .sequences = true,
+
+                     .alibi = Alibi::both_sides,
+                     .sinks = true});
+  }
+  for (const int dim : {40, 72, 96, 160, 208})
+    kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .sequences = true});
   return kinds;
 }
 

@@ -8,7 +8,8 @@ import warpmill as wm
 from test_matmul import error, random
 
 
-def reference(q, k, v, left=None, right=None, softcap=None, scale=None, ends=False):
+def reference(q, k, v, left=None, right=None, softcap=None, scale=None, ends=False, slopes=None,
+              sinks=None):
     """softmax(q k^T) v in double precision, and the logarithms of the sums; [heads, positions, dim]."""
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     times = q.shape[-3] // k.shape[-3]
@@ -18,11 +19,13 @@ def reference(q, k, v, left=None, right=None, softcap=None, scale=None, ends=Fal
         scores = softcap * np.tanh(scores / softcap)
     queries, keys = scores.shape[-2:]
     opposite = np.arange(queries)[:, None] + (keys - queries if ends else 0)
+    if slopes is not None:
+        scores = scores - slopes[:, None, None] * np.abs(np.arange(keys) - opposite)
     seen = np.ones((queries, keys), bool)
     seen &= np.arange(keys) >= opposite - left if left is not None else seen
     seen &= np.arange(keys) <= opposite + right if right is not None else seen
     weights = np.where(seen, np.exp(scores), 0)
-    sums = weights.sum(-1, keepdims=True)
+    sums = weights.sum(-1, keepdims=True) + (0 if sinks is None else np.exp(sinks)[:, None, None])
     return weights @ v / np.where(sums > 0, sums, 1), np.log(sums[..., 0])
 
 
@@ -36,6 +39,14 @@ class Attention(unittest.TestCase):
             expected, logarithms = reference(q, k, v, **facts)
             self.assertLess(error(out, expected), 2e-3, options)
             self.assertLess(error(lse, logarithms), 1e-3, options)
+
+    def test_slopes_sinks_and_any_head_dim(self):
+        q, k, v = (random(2, heads, 50, 40, dtype=np.float16, seed=heads) for heads in (4, 2, 2))
+        slopes, sinks = np.array([0.5, 0.25, 0.1, 0.0], np.float32), np.array([1.0, -2.0, 0.0, 3.0], np.float32)
+        out, lse = wm.attention(q, k, v, causal=True, return_lse=True, alibi_slopes=slopes, sinks=sinks)
+        expected, logarithms = reference(q, k, v, right=0, slopes=slopes, sinks=sinks)
+        self.assertLess(error(out, expected), 2e-3)
+        self.assertLess(error(lse, logarithms), 1e-3)
 
     def test_lengths_that_differ_are_counted_from_either_side(self):
         q = random(1, 1, 20, 64, dtype=np.float16)

@@ -24,6 +24,10 @@ struct AttentionArguments {
   long long out_position_stride, out_head_stride;
   unsigned long long counter;  // TileCounter
   QuerySchedule schedule;
+  // f32 for each head, in device memory: ALiBi's slopes and sinks' logits. A slope times alibi_unit counts in scores
+  // that scale_log2 has yet to scale.
+  unsigned long long slopes, sinks;
+  float alibi_unit;
 };
 
 }  // namespace wm

@@ -13,9 +13,9 @@ enum class AttentionBarrier : u32 { block, group, turn = group + 3, order = turn
 template <AttentionPlan plan>
 struct AttentionShared {
   using E = Element<plan.kind.element>;
-  using QTile = OperandTile<E, Major::k, plan.group_queries, plan.kind.head_dim>;
-  using KTile = OperandTile<E, Major::k, plan.keys, plan.kind.head_dim>;
-  using VTile = OperandTile<E, Major::mn, plan.kind.value_dim, plan.keys>;
+  using QTile = OperandTile<E, Major::k, plan.group_queries, plan.head_columns()>;
+  using KTile = OperandTile<E, Major::k, plan.keys, plan.head_columns()>;
+  using VTile = OperandTile<E, Major::mn, plan.value_columns(), plan.keys>;
   using Strip = SharedTile<E, plan.group_queries, plan.strip_columns>;
   QTile q[plan.groups];
   KTile k[plan.stages];
@@ -37,29 +37,28 @@ class AttentionWriter {
   WM_DEVICE AttentionWriter(const AttentionArguments& args, Shared& shared, u32 group)
       : args_(args), group_(group), strips_(strips_of(shared, group), {}) {}
 
-  WM_DEVICE void write(const Fragment<plan.kind.value_dim>& sums, const Softmax::Totals& totals, const Tile& tile,
+  WM_DEVICE void write(const Fragment<plan.value_columns()>& sums, const SoftmaxTotals& totals, const Tile& tile,
                        u32 first_query) {
     if (args_.lse) write_lse(totals.log2, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
     if (first >= tile.sequence.queries) return;
+    constexpr int whole_strips = plan.value_columns() / plan.strip_columns,
+                  columns_left = plan.value_columns() % plan.strip_columns;
 #pragma unroll
-    for (int i = 0; i < plan.strips_of_tile(); ++i) {
-      auto values = sums.template slice<plan.strip_columns>(i * plan.strip_columns);
-#pragma unroll
-      for (int j = 0; j < values.count; ++j) values.value[j] *= totals.inverse.value[values.half(j)];
-      auto& strip = strips_.begin();
-      store_rows(strip, values);
-      send(strip, i, tile, first);
-    }
+    for (int i = 0; i < whole_strips; ++i)
+      write_strip(i, sums.template slice<plan.strip_columns>(i * plan.strip_columns), totals, tile, first);
+    if constexpr (columns_left > 0)
+      write_strip(whole_strips, sums.template slice<columns_left>(whole_strips * plan.strip_columns), totals, tile,
+                  first);
   }
-  // Of queries that see no key: zeros, and -infinity for their logarithms.
-  WM_DEVICE void write_blank(const Tile& tile, u32 first_query) {
+  // Of queries that see no key: zeros, and for the logarithm of each what it is then.
+  WM_DEVICE void write_blank(const Tile& tile, u32 first_query, f32 log2) {
     if constexpr (!plan.kind.sequences) {  // rare, and this way the loop of steps is compiled as if it were not there
-      Fragment<plan.kind.value_dim> zeros;
+      Fragment<plan.value_columns()> zeros;
       zeros.clear();
-      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = {-infinity, -infinity}}, tile, first_query);
+      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = {log2, log2}}, tile, first_query);
     }
-    if (args_.lse) write_lse({-infinity, -infinity}, tile, first_query);
+    if (args_.lse) write_lse({log2, log2}, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
     if (first >= tile.sequence.queries) return;
 #pragma unroll
@@ -88,6 +87,15 @@ class AttentionWriter {
       return shared.q[group].width;
   }
 
+  template <int columns>
+  WM_DEVICE void write_strip(int number, Fragment<columns> values, const SoftmaxTotals& totals, const Tile& tile,
+                             u32 first) {
+#pragma unroll
+    for (int i = 0; i < values.count; ++i) values.value[i] *= totals.inverse.value[values.half(i)];
+    auto& strip = strips_.begin();
+    store_rows(strip, values);
+    send(strip, number, tile, first);
+  }
   // The warp's rows of strip `number`, whose first is query `first`.
   WM_DEVICE void send(Strip& strip, int number, const Tile& tile, u32 first) {
     strips_.filled();
@@ -106,9 +114,12 @@ class AttentionWriter {
     constexpr u32 chunk_elements = 16 / sizeof(E);
     E* const out = reinterpret_cast<E*>(args_.out_at) + position * args_.out_position_stride +
                    head * args_.out_head_stride + column;
+    u32 chunks = Strip::chunks;  // that a row has here
+    if constexpr (plan.kind.value_dim % plan.strip_columns != 0)
+      chunks = min(chunks, (plan.kind.value_dim - column) / chunk_elements);
 #pragma unroll 1
-    for (u32 i = threadIdx.x % 32; i < rows * Strip::chunks; i += 32) {
-      const u32 row = i / Strip::chunks, chunk = i % Strip::chunks;
+    for (u32 i = threadIdx.x % 32; i < rows * chunks; i += 32) {
+      const u32 row = i / chunks, chunk = i % chunks;
       *reinterpret_cast<Quad<u32>*>(out + row * args_.out_position_stride + chunk * chunk_elements) =
           *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(WarpTogether::first_row() + row, chunk));
     }

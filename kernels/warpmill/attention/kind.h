@@ -19,13 +19,19 @@ struct MaskFacts {
   constexpr bool operator==(const MaskFacts&) const = default;
 };
 
+// ALiBi: scores lose a slope of their head times the distance from the key opposite the query. Where a mask hides all
+// keys behind that one, the bias of a row is one line.
+enum class Alibi : unsigned char { none, before, both_sides };
+
 struct AttentionKind {
   DType element = DType::bf16;  // of Q, K, V and the output
-  int head_dim = 128;           // of Q and K
+  int head_dim = 128;           // of Q and K: a multiple of 8, as the value dim
   int value_dim = 128;          // of V and the output
   MaskFacts mask{};
   bool softcap = false;    // scores go through softcap * tanh(score / softcap)
   bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
+  Alibi alibi = Alibi::none;
+  bool sinks = false;  // each row's sum has one more logit, its head's
 
   template <class Kind, class Visit>
   static constexpr void each_field(Kind& kind, Visit&& visit) {
@@ -35,6 +41,8 @@ struct AttentionKind {
     visit("mask", kind.mask);
     visit("softcap", kind.softcap);
     visit("sequences", kind.sequences);
+    visit("alibi", kind.alibi);
+    visit("sinks", kind.sinks);
   }
   constexpr bool operator==(const AttentionKind&) const = default;
 };

@@ -15,9 +15,13 @@ class Sight {
  public:
   WM_DEVICE Sight(const AttentionArguments& args, const Sequence& sequence, u32 first, u32 rows)
       : keys_(sequence.keys), rows_(rows) {
-    const i32 diagonal = i32(first) + (args.align_ends ? i32(sequence.keys) - i32(sequence.queries) : 0);
-    left_ = plan.kind.mask.left ? diagonal - args.left : 0;
-    right_ = plan.kind.mask.right ? diagonal + args.right + 1 : i32(keys_);
+    const i32 opposite = diagonal(args, sequence, first);
+    left_ = plan.kind.mask.left ? opposite - args.left : 0;
+    right_ = plan.kind.mask.right ? opposite + args.right + 1 : i32(keys_);
+  }
+  // The key opposite a query.
+  static WM_DEVICE i32 diagonal(const AttentionArguments& args, const Sequence& sequence, u32 query) {
+    return i32(query) + (args.align_ends ? i32(sequence.keys) - i32(sequence.queries) : 0);
   }
   // Beyond the sequence's ends nothing is seen.
   WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(row) : 0; }

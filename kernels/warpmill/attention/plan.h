@@ -38,13 +38,19 @@ struct AttentionPlan {
   constexpr int threads() const { return group_threads * (1 + groups); }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
-  constexpr int q_bytes() const { return group_queries * kind.head_dim * element_bytes; }  // of one group
-  constexpr int k_bytes() const { return keys * kind.head_dim * element_bytes; }
-  constexpr int v_bytes() const { return keys * kind.value_dim * element_bytes; }
+  // The copy engine fills whole swizzle widths and leaves zeros where a head has ended; products go to the next 16.
+  static constexpr int rounded(int size, int to) { return (size + to - 1) / to * to; }
+  constexpr int head_columns() const { return rounded(kind.head_dim, 16); }
+  constexpr int value_columns() const { return rounded(kind.value_dim, 16); }
+  constexpr int head_bytes() const { return rounded(kind.head_dim, strip_columns) * element_bytes; }
+  constexpr int value_bytes() const { return rounded(kind.value_dim, strip_columns) * element_bytes; }
+  constexpr int q_bytes() const { return group_queries * head_bytes(); }  // of one group
+  constexpr int k_bytes() const { return keys * head_bytes(); }
+  constexpr int v_bytes() const { return keys * value_bytes(); }
   static constexpr int strip_columns = 64;  // one swizzle width
   static constexpr int out_rows = 16;       // that leave together: a warp's
   static constexpr int strip_bytes = group_queries * strip_columns * element_bytes;
-  constexpr int strips_of_tile() const { return kind.value_dim / strip_columns; }
+  constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns) / strip_columns; }
   constexpr int shared_bytes() const {
     return groups * (q_bytes() + strips * strip_bytes) + stages * (k_bytes() + v_bytes()) + barrier_bytes;
   }
@@ -59,7 +65,9 @@ struct AttentionPlan {
   constexpr int registers() const { return group_threads * (load_registers() + groups * multiply_registers()); }
   constexpr int registers_at_start() const { return register_limit / threads() / 8 * 8 * threads(); }
   // Scores, their rounded weights, and the output's sums.
-  constexpr int held_registers() const { return keys / 2 + keys / 4 + kind.value_dim / 2; }
+  constexpr int held_registers() const { return keys / 2 + keys / 4 + value_columns() / 2; }
+  // What a multiply thread needs besides, found by compiling.
+  constexpr int other_registers() const { return kind.alibi == Alibi::none ? 28 : kind.value_dim > 192 ? 60 : 40; }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
@@ -67,16 +75,18 @@ struct AttentionPlan {
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
     if (strips < 0 || strips > 4) return "a group has 0 to 4 strips of the output in flight";
-    if (strips == 0 && kind.value_dim > kind.head_dim)
-      return "the output does not fit where Q was: strips is 1 at least";
+    if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
+    if (kind.value_dim < 8 || kind.value_dim > 256 || kind.value_dim % 8)
+      return "a value dim is 8 to 256, a multiple of 8";
+    if (strips == 0 && value_bytes() > head_bytes()) return "the output does not fit where Q was: strips is 1 at least";
     if (kind.element != DType::bf16 && kind.element != DType::f16) return "elements are bf16 or f16";
-    if (kind.head_dim < 64 || kind.head_dim > 256 || kind.head_dim % 64) return "a head dim is 64, 128, 192 or 256";
-    if (kind.value_dim < 64 || kind.value_dim > 256 || kind.value_dim % 64) return "a value dim is 64, 128, 192 or 256";
     if (kind.mask.left && !kind.mask.right) return "a mask with a limit to the left has one to the right";
     if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
     if (moves_registers() && registers() > registers_at_start())
       return "the roles take more registers than the block is started with";
-    if (held_registers() + 28 > multiply_registers())
+    if (kind.alibi != Alibi::none && kind.value_dim > 192 && strips != 1)
+      return "with ALiBi and values of more than 192 there are registers for one strip";
+    if (held_registers() + other_registers() > multiply_registers())
       return "scores and sums leave a multiply thread too few registers";
     return nullptr;
   }

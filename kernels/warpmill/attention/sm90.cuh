@@ -5,8 +5,8 @@
 // with the step's values. Both are products of wgmma: those of the next step's keys and of this one's values are
 // queued together, and run under the exponentials of the other groups, which take turns at queueing.
 //
-//   shared memory   q[group]    (64, head_dim)       K-major       as the groups take them
-//                   k[stage]    (keys, head_dim)     K-major
+//   shared memory   q[group]    (64, head_dim)       K-major       as the groups take them; zeros up to a whole
+//                   k[stage]    (keys, head_dim)     K-major       number of swizzle widths
 //                   v[stage]    (value_dim, keys)    MN-major: a row for each key
 //                   out[group]  (64, 64)             a strip of the output, unless it leaves from q[group]
 //   barriers        q[g].full   1 arrival (the load thread, which announces the bytes) + the bytes
@@ -20,6 +20,7 @@
 // Steps of keys are taken from the last to the first: those that a causal mask cuts come first.
 #pragma once
 
+#include "warpmill/attention/alibi.cuh"
 #include "warpmill/attention/block.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/pipeline/stamps.cuh"
@@ -118,6 +119,14 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, AttentionShared<plan>
   }
 }
 
+// What a row's sum has besides its keys, in powers of two: the logit of its head's sink.
+template <AttentionPlan plan>
+WM_DEVICE f32 sink_of(const AttentionArguments& args, const Tile& tile) {
+  constexpr f32 log2e = 1.4426950408889634f;
+  if constexpr (plan.kind.sinks) return reinterpret_cast<const f32*>(args.sinks)[tile.head] * log2e;
+  return -infinity;
+}
+
 template <AttentionPlan plan>
 WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<plan>& shared, u32 group) {
   using Rings = AttentionRings<plan>;
@@ -136,14 +145,14 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const u32 first_query = tile.first_query + group * plan.group_queries;
     const Sight<plan> sight = tile.sight<plan>(args);  // of all groups: they take the same steps
     const Sight<plan> own(args, tile.sequence, first_query, plan.group_queries);
-    Softmax softmax(args.scale_log2);
-    Fragment<plan.kind.value_dim> sums;
+    Softmax<plan.kind.alibi != Alibi::none> softmax(args.scale_log2);
+    Fragment<plan.value_columns()> sums;
     const i32 begin = sight.begin(), last = sight.end() - 1;
     stamp<"multiply", "wait q">(last);
     const Stage q_stage = q_ring.wait();
     if (last < begin) {  // no query sees a key
       stamp<"multiply", "store">(first_query);
-      writer.write_blank(tile, first_query);
+      writer.write_blank(tile, first_query, sink_of<plan>(args, tile));
       writer.drain();  // all of the group have seen Q come: no product brings them together here
       q_ring.release(q_stage);
       continue;
@@ -164,19 +173,22 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       wgmma::wait<0>(scores.value);
       k_ring.release(k_stage);
     }
-    const auto cap = [&] {
+    bool started = false;  // the sums hold something
+    i32 step = last;
+    Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
+    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, tile, first_query);
+    const auto adjust = [&] {  // the scores of the step, before anybody weighs them
       if constexpr (plan.kind.softcap)
 #pragma unroll
         for (f32& score : scores.value) score = tanh_approximate(score * args.softcap_inner);
+      if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
     };
-    cap();
-    bool started = false;  // the sums hold something
-    i32 step = last;
+    adjust();
     for (bool more = true; more;) {
       // The first step, those that some row does not see wholly, and where weights have grown too large.
       stamp<"multiply", "look">(step);
       if (!own.whole(step)) own.hide(scores, step);
-      const Softmax::Rescale rescale = softmax.weigh(scores, weights);
+      const auto rescale = softmax.weigh(scores, weights);
       if (rescale.needed && started)
 #pragma unroll
         for (int i = 0; i < sums.count; ++i) sums.value[i] *= rescale.factor.value[sums.half(i)];
@@ -201,12 +213,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         started = true;
         --step;
         stamp<"multiply", "softmax">(step);
-        cap();
+        adjust();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
       } while (own.whole(step) && softmax.weigh_blindly(scores, weights));
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 
+    [[maybe_unused]] const f32 sink = sink_of<plan>(args, tile);
     stamp<"multiply", "values">(begin);
     const Stage v_stage = v_ring.wait();
     wgmma::fence();
@@ -215,7 +228,10 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     wgmma::wait<0>(sums.value);
     v_ring.release(v_stage);
     stamp<"multiply", "store">(first_query);
-    writer.write(sums, softmax.totals(), tile, first_query);
+    if constexpr (plan.kind.sinks)
+      writer.write(sums, softmax.totals(sink), tile, first_query);
+    else
+      writer.write(sums, softmax.totals(), tile, first_query);
     if constexpr (plan.strips == 0) {
       writer.drain();
       q_ring.release(q_stage);

@@ -20,7 +20,14 @@ WM_DEVICE f32 tanh_approximate(f32 x) {
   return y;
 }
 
-// The state of a thread's two rows. `scale` takes a score to a power of two; it is positive. Whole warps.
+// Once all scores are weighed: 1 / sum of each row (0 where no key was seen), and its logarithm in powers of two.
+struct SoftmaxTotals {
+  RowPair inverse, log2;
+};
+
+// The state of a thread's two rows. `scale` takes a score to a power of two; it is positive. Whole warps. Where it is
+// `shifted`, every score of the thread's rows is meant with what shift() was told last added to it, scaled.
+template <bool shifted = false>
 class Softmax {
  public:
   // What sums made with the weights so far are to be multiplied with.
@@ -39,7 +46,7 @@ class Softmax {
     const Rescale rescale = move_base(thread_maximum(scores));
     const RowPair base{base_.value[0] == -infinity ? 0.f : base_.value[0],
                        base_.value[1] == -infinity ? 0.f : base_.value[1]};
-    const RowPair sum = make_weights(scores, base, weights);
+    const RowPair sum = make_weights(scores, of_step(base), weights);
     sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
     return rescale;
   }
@@ -47,20 +54,18 @@ class Softmax {
   // large, or a row has no base: then nothing has happened but that the weights are lost.
   template <class Element, int columns>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
-    const RowPair sum = make_weights(scores, base_, weights);  // a base of -infinity makes infinite ones
-    constexpr f32 largest = 0x1p15f;                           // f16 goes up to 65504
+    const RowPair sum = make_weights(scores, of_step(base_), weights);  // of -infinity: infinite ones
+    constexpr f32 largest = 0x1p15f;                                    // f16 goes up to 65504
     if (!__all_sync(0xffffffffu, sum.value[0] <= largest && sum.value[1] <= largest)) return false;
     sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
     return true;
   }
 
-  // Once all scores are weighed: 1 / sum of each row (0 where no key was seen), and its logarithm in powers of two.
-  struct Totals {
-    RowPair inverse, log2;
-  };
-  WM_DEVICE Totals totals() const {
+  WM_DEVICE void shift(RowPair by) { shift_ = by; }
+
+  WM_DEVICE SoftmaxTotals totals() const {
     const RowPair sum = whole_row_sum(sum_);
-    Totals totals;
+    SoftmaxTotals totals;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       const bool none = sum.value[row] == 0.f;
@@ -69,8 +74,32 @@ class Softmax {
     }
     return totals;
   }
+  // The same with one more logit in each sum, in powers of two, which has no value.
+  WM_DEVICE SoftmaxTotals totals(f32 sink) const {
+    const RowPair sum = whole_row_sum(sum_);
+    SoftmaxTotals totals;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const f32 base = base_.value[row], most = fmaxf(base, sink);
+      const f32 factor = base == -infinity ? 0.f : power_of_two(base - most);
+      const f32 total = sum.value[row] * factor + (sink == -infinity ? 0.f : power_of_two(sink - most));
+      const bool none = total == 0.f;
+      totals.inverse.value[row] = none ? 0.f : factor / total;
+      totals.log2.value[row] = none ? -infinity : __log2f(total) + most;
+    }
+    return totals;
+  }
 
  private:
+  // What the scores of this step are relative to, as they are.
+  WM_DEVICE RowPair of_step(RowPair base) const {
+    if constexpr (shifted) return {base.value[0] - shift_.value[0], base.value[1] - shift_.value[1]};
+    return base;
+  }
+  WM_DEVICE f32 scaled(f32 score, int row) const {
+    if constexpr (shifted) return fmaf(score, scale_, shift_.value[row]);
+    return score * scale_;
+  }
   template <class Element, int columns>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights) const {
@@ -96,13 +125,15 @@ class Softmax {
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       // Where nothing was seen yet the difference may be no number, and then the base moves too.
-      stays &= of_thread.value[row] * scale_ - base_.value[row] <= 8.f;
+      stays &= scaled(of_thread.value[row], row) - base_.value[row] <= 8.f;
     if (__all_sync(0xffffffffu, stays)) return rescale;
     rescale.needed = true;
+    if constexpr (shifted)  // which may differ between the threads of a row
+      of_thread = {scaled(of_thread.value[0], 0), scaled(of_thread.value[1], 1)};
     const RowPair most = row_maximum(of_thread);
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      const f32 before = base_.value[row], now = fmaxf(before, most.value[row] * scale_);
+      const f32 before = base_.value[row], now = fmaxf(before, shifted ? most.value[row] : most.value[row] * scale_);
       rescale.factor.value[row] = before == -infinity ? 1.f : power_of_two(before - now);
       sum_.value[row] *= rescale.factor.value[row];
       base_.value[row] = now;
@@ -113,6 +144,7 @@ class Softmax {
   f32 scale_;
   RowPair base_{-infinity, -infinity};  // scaled; -infinity: no key was seen
   RowPair sum_{0.f, 0.f};               // this thread's part of each row
+  RowPair shift_{0.f, 0.f};
 };
 
 }  // namespace wm

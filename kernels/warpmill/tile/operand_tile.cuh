@@ -58,8 +58,9 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   using Element = Element_;
   static constexpr Major major = Major::k;
   static constexpr int extent = extent_, k = k_, steps = k * int(sizeof(Element)) / 32;
-  static constexpr int width_columns = 128 / sizeof(Element), widths = k / width_columns, steps_per_width = 4;
-  static_assert(k % width_columns == 0, "k is a whole number of swizzle widths, 128 bytes");
+  static constexpr int width_columns = 128 / sizeof(Element), steps_per_width = 4,
+                       widths = (steps + steps_per_width - 1) / steps_per_width;
+  static_assert(k * sizeof(Element) % 32 == 0, "k is a whole number of products, 32 bytes each");
   SharedTile<Element, extent, width_columns> width[widths];
 
   // Our part's rows from coordinate `mn` on, from `first_k` along k; of which matrix, where the map has several.
