@@ -111,6 +111,9 @@ void add_attention(CLI::App& app, AttentionOptions& attention) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--alibi", attention.alibi, "scores lose their head's slope times the distance of key and query");
   app.add_flag("--sinks", attention.sinks, "each row's sum has one more logit, its head's");
+  app.add_option("--documents", attention.documents,
+                 "a mask by expressions: queries see keys of their own document, of so many with random lengths")
+      ->transform(whole_number(1, 1 << 20));
   app.add_option("--scale", attention.scale, "of scores; without it 1 / sqrt(head dim)");
   app.add_option("--layout", attention.layout, "in memory: heads-first, positions-first or packed (one QKV)")
       ->capture_default_str();

@@ -81,6 +81,10 @@ bench::AttentionCase case_of(const AttentionOptions& options) {
   attention.lse = options.lse;
   attention.alibi = options.alibi;
   attention.sinks = options.sinks;
+  if (options.documents > 0) {
+    if (!options.lengths.empty()) refuse("--documents and --lengths exclude each other");
+    attention.set_documents(options.documents);
+  }
   for (const std::string& length : options.lengths) attention.sequences.push_back(lengths_from(length));
   return attention;
 }
@@ -101,7 +105,9 @@ AttentionKind kind_of(const bench::AttentionCase& attention) {
           .softcap = attention.softcap > 0,
           .sequences = !attention.sequences.empty(),
           .alibi = attention.alibi ? plan::alibi_of(limits) : Alibi::none,
-          .sinks = attention.sinks};
+          .sinks = attention.sinks,
+          .expressions = {!attention.score.empty(), !attention.mask_expression.empty(), !attention.skip.empty(),
+                          !attention.whole.empty()}};
 }
 
 plan::AttentionShape shape_of(const bench::AttentionCase& a) {
@@ -160,6 +166,7 @@ std::string text_of(const bench::AttentionCase& a) {
   if (a.softcap > 0) text += fmt::format(", softcap {}", a.softcap);
   if (a.alibi) text += ", ALiBi";
   if (a.sinks) text += ", sinks";
+  if (!a.mask_expression.empty()) text += ", documents";
   return text;
 }
 

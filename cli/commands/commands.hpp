@@ -153,6 +153,7 @@ struct AttentionOptions {
   std::optional<float> scale;
   std::string layout = "heads-first";
   bool lse = true, alibi = false, sinks = false;
+  int documents = 0;
   std::vector<std::string> lengths;  // of sequences, in the place of batch and length
 };
 struct AttentionCommand {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "warpmill/api.hpp"
 #include "warpmill/attention/plan.h"
@@ -33,6 +34,23 @@ struct AttentionSequences {
   std::int64_t longest_queries = 0, longest_keys = 0;
 };
 
+// C++ expressions of the caller's own, compiled into the kernel. In scope: q and k, the positions of query and key in
+// their sequence (or batch), head (of Q), batch (or the sequence's number), queries and keys (how many there are), and
+// the caller's arrays by name, which are read as C++ reads them: "bias[head * keys + k]". They have no side effects.
+struct AttentionArray {
+  std::string name;
+  View view;  // f32, f64 or integers, dense
+};
+struct AttentionExpressions {
+  std::string score;  // what becomes of a score, scaled and capped: "score + slope[head] * (k - q)"
+  std::string mask;   // whether the query sees the key: "document[q] == document[k]"
+  // With a mask, of the queries q_first to q_last and the keys k_first to k_last: that no query sees any of the keys,
+  // so that they need not be visited; and that every query sees all of them, so that nobody need ask the mask. Where
+  // one says nothing, the mask is asked; where one is wrong, so is the result. No skip with sequences.
+  std::string skip, whole;
+  std::vector<AttentionArray> arrays{};  // 8 at most
+};
+
 // Q[batch, heads, queries, dim], K[batch, kv heads, keys, dim], V[batch, kv heads, keys, value dim], out[batch, heads,
 // queries, value dim], all bf16 or all f16; a head of K and V serves heads / kv heads of Q in a row. Any strides in
 // multiples of 16 bytes, so that [batch, positions, heads, dim] and parts of a packed QKV are views like any others;
@@ -48,6 +66,7 @@ struct AttentionRequest {
   // the softcap. A sink is one more logit in each row's sum of exponentials (the logarithm has it too), and has no
   // value.
   std::optional<View> alibi_slopes{}, sinks{};
+  AttentionExpressions expressions{};
   std::optional<AttentionSequences> sequences{};
   std::optional<AttentionPlan> plan{};  // by hand (its kind is filled in)
   Trace* trace = nullptr;  // where a timeline of the launch goes: a build with stamps runs, and the call waits for it

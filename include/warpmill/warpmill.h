@@ -264,6 +264,12 @@ typedef struct wm_attention_request {
   int64_t longest_queries, longest_keys;      /* 0: not known */
   const char* plan;
   const wm_view *alibi_slopes, *sinks; /* f32, one for each head of q */
+  /* C++ expressions of the caller's own and the arrays that they read, by name (AttentionExpressions in attention.hpp)
+   */
+  const char *score, *mask, *skip, *whole;
+  const char* const* array_names;
+  const wm_view* const* arrays;
+  size_t array_count;
 } wm_attention_request;
 WM_API wm_status wm_attention(const wm_stream* stream, const wm_attention_request* request, wm_launched* launched);
 

@@ -16,7 +16,8 @@ Window = Union[None, int, Tuple[Optional[int], Optional[int]]]
 def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = None, softcap: Optional[float] = None,
               scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
               return_lse: bool = False, *, out: Any = None, align: str = "beginnings", max_seqlen_q: int = 0,
-              max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, plan: Optional[str] = None,
+              max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, score: str = "", mask: str = "",
+              skip: str = "", whole: str = "", arrays: Optional[Dict[str, Any]] = None, plan: Optional[str] = None,
               stream: Any = None, device: Any = None) -> Any:
     """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16 or f16.
 
@@ -32,6 +33,10 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     alibi_slopes, sinks: float32[heads]. A score loses its head's slope times the distance from the query's own key; each
     row's sum of exponentials has its head's sink as one more logit.
 
+    score, mask, skip, whole: C++ expressions, with q, k, head, batch, queries, keys and `arrays` by name in scope. score:
+    what becomes of a `score`. mask: whether query q sees key k. skip, whole: of the queries q_first to q_last and the
+    keys k_first to k_last, that none sees any and that every one sees all.
+
     cu_seqlens_q, cu_seqlens_k: int32 offsets of sequences that lie one behind the other; q, k and v have no batch
     dimension then. max_seqlen_q, max_seqlen_k: the longest, where they are known; they help to choose a plan.
 
@@ -39,7 +44,14 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     >>> v = np.arange(5, dtype=np.float16).reshape(1, 1, 5, 1).repeat(64, axis=3)
     >>> wm.attention(q, q[:, :1], v, causal=True)[0, 1, :, 0]
     array([0. , 0.5, 1. , 1.5, 2. ], dtype=float16)
+    >>> document = np.array([0, 0, 1, 1, 1], np.int32)
+    >>> wm.attention(q, q[:, :1], v, mask="document[q] == document[k]", arrays={"document": document})[0, 1, :, 0]
+    array([0.5, 0.5, 3. , 3. , 3. ], dtype=float16)
     """
+    if score or mask or skip or whole:
+        return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
+                      max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device,
+                      {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays)
     if _matmul.torch_is_compiling():
         from .torch import attention_operator
         return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out,
@@ -68,7 +80,8 @@ def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
 
 def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Optional[float], scale: Optional[float],
            cu_seqlens_q: Any, cu_seqlens_k: Any, return_lse: bool, out: Any, align: str, max_seqlen_q: int,
-           max_seqlen_k: int, alibi_slopes: Any, sinks: Any, plan: Optional[str], stream: Any, on: Any) -> Any:
+           max_seqlen_k: int, alibi_slopes: Any, sinks: Any, plan: Optional[str], stream: Any, on: Any,
+           expressions: Optional[Dict[str, str]] = None, arrays: Optional[Dict[str, Any]] = None) -> Any:
     """attention() of arrays of any kind."""
     if align not in ("beginnings", "ends"):
         raise ValueError(f"align is {align!r}; it is 'beginnings' or 'ends'")
@@ -86,12 +99,14 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
     others = {name: operand(array, name, target if on is None else on)
               for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"),
                                   (alibi_slopes, "alibi_slopes"), (sinks, "sinks")) if array is not None}
-    together(operands + list(others.values()), names + list(others))
+    read = {name: operand(array, name, target if on is None else on) for name, array in (arrays or {}).items()}
+    together(operands + list(others.values()) + list(read.values()), names + list(others) + list(read))
     shape = operands[0].shape[:-1] + operands[2].shape[-1:]
     result = Result(out, q, shape, operands[0].dtype, target)
     lse = Result(None, q, shape[:-1], "float32", target) if return_lse else None
     request = Request(operands, result.operand, lse.operand if lse else None, others)
     request.mask(*sides(causal, window), align)
+    request.expressions(expressions or {}, read)
     if scale is not None:
         request.struct.scale = ctypes.pointer(ctypes.c_float(scale))
     request.struct.softcap = softcap or 0.0
@@ -124,3 +139,12 @@ class Request:
             if side is not None:
                 setattr(self.struct, name, ctypes.pointer(ctypes.c_int64(side)))
         self.struct.from_beginnings = align == "beginnings"
+
+    def expressions(self, texts: Dict[str, str], arrays: Dict[str, Operand]) -> None:
+        for name, text in texts.items():
+            if text:
+                setattr(self.struct, name, text.encode())
+        self.arrays = arrays
+        self.struct.array_names = (ctypes.c_char_p * len(arrays))(*(name.encode() for name in arrays))
+        self.struct.arrays = (ctypes.POINTER(_library.View) * len(arrays))(*(each.view() for each in arrays.values()))
+        self.struct.array_count = len(arrays)

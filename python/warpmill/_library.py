@@ -76,7 +76,9 @@ class AttentionRequest(Sized):
                 + [("scale", POINTER(c_float)), ("left", POINTER(c_int64)), ("right", POINTER(c_int64)),
                    ("from_beginnings", c_int32), ("softcap", c_float), ("query_offsets", POINTER(View)),
                    ("key_offsets", POINTER(View)), ("longest_queries", c_int64), ("longest_keys", c_int64),
-                   ("plan", c_char_p), ("alibi_slopes", POINTER(View)), ("sinks", POINTER(View))])
+                   ("plan", c_char_p), ("alibi_slopes", POINTER(View)), ("sinks", POINTER(View))]
+                + [(name, c_char_p) for name in ("score", "mask", "skip", "whole")]
+                + [("array_names", POINTER(c_char_p)), ("arrays", POINTER(POINTER(View))), ("array_count", c_size_t)])
 
 
 class PlanInfo(Sized):

@@ -81,6 +81,11 @@ AttentionRequest attention_request(const Device& device, const wm_attention_requ
                                        given.longest_keys};
   own.alibi_slopes = maybe_view(device, given.alibi_slopes, "alibi_slopes");
   own.sinks = maybe_view(device, given.sinks, "sinks");
+  const auto text = [](const char* words) { return std::string(words ? words : ""); };
+  own.expressions = {text(given.score), text(given.mask), text(given.skip), text(given.whole), {}};
+  for (std::size_t i = 0; i < given.array_count; ++i)
+    own.expressions.arrays.push_back(
+        {text(given.array_names[i]), view_of(device, given.arrays[i], given.array_names[i])});
   if (given.plan) own.plan = plan::attention_plan_from_text(given.plan);
   return own;
 }

@@ -72,10 +72,20 @@ plan::AttentionChoice choose(const Device& device, const AttentionKey& key) {
   return {given, false};
 }
 
+Kernel kernel_of(const Device& device, AttentionState& state, const AttentionPlan& plan, const AttentionKey& key) {
+  const ops::KernelSource source = ops::attention_source(plan, key.problem.text);
+  try {
+    return state.kernels.get(device, key.stamped ? source.stamped() : source);
+  } catch (const Error& error) {
+    const std::string words = ops::expression_error(key.problem.text, error.what());
+    if (words.empty()) throw;
+    throw Error(error.code(), "attention refused: " + words);
+  }
+}
+
 std::shared_ptr<const PreparedCall> prepare(const Device& device, AttentionState& state, const AttentionKey& key) {
   const auto [plan, tuned] = choose(device, key);
-  const ops::KernelSource source = ops::attention_source(plan);
-  const Kernel kernel = state.kernels.get(device, key.stamped ? source.stamped() : source);
+  const Kernel kernel = kernel_of(device, state, plan, key);
   const ops::PreparedAttention launch = ops::prepare_launch(device, key.problem, plan);
   return std::make_shared<PreparedCall>(PreparedCall{kernel, launch, {plan, launch.config.grid.x, tuned}});
 }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ops/expression.hpp"
 #include "ops/overlap.hpp"
 #include "warpmill/error.hpp"
 
@@ -91,6 +92,55 @@ std::uint64_t head_numbers(const View& view, std::string_view name, std::int64_t
                     "heads of q",
                     name, name_of(view.dtype), sizes(view), heads));
   return view.address;
+}
+
+bool is_dense(const View& view) {
+  std::int64_t step = 1;
+  for (std::size_t i = view.shape.size(); i-- > 0; step *= view.shape[i])
+    if (view.shape[i] > 1 && view.strides[i] != step) return false;
+  return true;
+}
+
+void set_expressions(AttentionProblem& p, const AttentionExpressions& given, const Stream& stream) {
+  p.text = {given.score, given.mask, given.skip, given.whole, {}};
+  for (const auto& [text, name] :
+       {std::pair{&given.score, "score"}, {&given.mask, "mask"}, {&given.skip, "skip"}, {&given.whole, "whole"}}) {
+    if (text->empty()) continue;
+    if (const auto problem = expression_problem(*text); !problem.empty())
+      refuse_attention(fmt::format("the {} '{}' is no expression: {}", name, *text, problem));
+    if (const auto effect = side_effect(*text); !effect.empty())
+      refuse_attention(
+          fmt::format("the {} '{}' has a side effect, {}; it may only compute a value", name, *text, effect));
+  }
+  p.kind.expressions = {!given.score.empty(), !given.mask.empty(), !given.skip.empty(), !given.whole.empty()};
+  if (p.kind.expressions.of_steps() && given.mask.empty())
+    refuse_attention("skip and whole tell where the mask need not be asked, and there is no mask; give it too");
+  if (!given.skip.empty() && p.kind.sequences)
+    refuse_attention("there is no skip with sequences of different lengths; give the mask without it");
+  if (!given.score.empty() && p.kind.alibi != Alibi::none)
+    refuse_attention(
+        "alibi_slopes and an expression of the score exclude each other; put the slopes into it: \"score - "
+        "slope[head] * abs(q - k)\"");
+  if (given.arrays.size() > p.arrays.size())
+    refuse_attention(
+        fmt::format("there are {} arrays for expressions; there may be {}", given.arrays.size(), p.arrays.size()));
+  for (std::size_t i = 0; i < given.arrays.size(); ++i) {
+    const auto& [name, view] = given.arrays[i];
+    check_device(view, name, stream);
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    if (name.empty() || !letter(name[0]) ||
+        !std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); }))
+      refuse_attention(fmt::format("'{}' is no name of an array; it is one of C++", name));
+    if (size_of(view.dtype) == 1 ? view.dtype == DType::e4m3 || view.dtype == DType::e5m2
+                                 : view.dtype == DType::bf16 || view.dtype == DType::f16 || view.dtype == DType::tf32)
+      refuse_attention(
+          fmt::format("the array {} holds {}; expressions read f32, f64 and integers", name, name_of(view.dtype)));
+    if (!is_dense(view))
+      refuse_attention(fmt::format("the array {} of shape {} has strides ({}); its elements must lie side by side",
+                                   name, sizes(view), fmt::join(view.strides, ", ")));
+    p.text.arrays.push_back({name, view.dtype});
+    p.arrays[i] = view.address;
+  }
 }
 
 void set_mask(AttentionProblem& p, const AttentionMask& mask) {
@@ -198,6 +248,11 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   if (request.sinks) {
     p.sinks = head_numbers(*request.sinks, "sinks", p.heads, stream);
     p.kind.sinks = true;
+  }
+  set_expressions(p, request.expressions, stream);
+  for (const auto& [name, view] : request.expressions.arrays) {
+    refuse_overlap(out, "out", view, name);
+    if (request.lse) refuse_overlap(*request.lse, "lse", view, name);
   }
   for (const auto& [view, name] : tensors) {
     if (view == &out) continue;

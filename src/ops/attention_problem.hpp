@@ -1,10 +1,14 @@
 // An attention request, checked and put into one form: what to compute, and where everything lies.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "plan/attention_choice.hpp"
 #include "warpmill/attention.hpp"
+#include "warpmill/attention/arguments.h"
 
 namespace wm::ops {
 
@@ -16,6 +20,19 @@ struct HeadTensor {
   bool operator==(const HeadTensor&) const = default;
 };
 
+// The caller's expressions; empty where there is none.
+struct AttentionText {
+  struct Array {
+    std::string name;
+    DType dtype;
+    bool operator==(const Array&) const = default;
+  };
+  std::string score, mask, skip, whole;
+  std::vector<Array> arrays;
+
+  bool operator==(const AttentionText&) const = default;
+};
+
 struct AttentionProblem {
   AttentionKind kind;
   std::int64_t batch = 1, heads = 1, kv_heads = 1;  // batch: sequences where they have offsets
@@ -23,6 +40,8 @@ struct AttentionProblem {
   HeadTensor q, k, v, out, lse;
   std::uint64_t query_offsets = 0, key_offsets = 0;
   std::uint64_t slopes = 0, sinks = 0;  // addresses
+  AttentionText text;
+  std::array<std::uint64_t, AttentionArguments::most_arrays> arrays{};
   std::int64_t left = 0, right = 0;
   bool align_ends = true;
   float scale = 1, softcap = 0;

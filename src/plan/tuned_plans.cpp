@@ -225,6 +225,7 @@ TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const
   TunedAttentionKey key{std::string(chip), kind, shape};
   key.kind.sinks = false;
   key.kind.alibi = Alibi::none;
+  key.kind.expressions = {};
   if (!kind.mask.left) key.shape.left = 0;
   if (!kind.mask.right) key.shape.right = 0;
   if (!kind.mask.left && !kind.mask.right) key.shape.align_ends = true;

@@ -53,7 +53,7 @@ struct TunedPlan {
 
 struct TunedAttentionKey {
   std::string chip;
-  AttentionKind kind;  // sinks and ALiBi do not count
+  AttentionKind kind;  // sinks, ALiBi and expressions do not count
   AttentionShape shape;
 
   bool operator==(const TunedAttentionKey&) const = default;

@@ -39,6 +39,25 @@ void fill_normal(std::vector<float>& values, DType dtype, float spread, std::mt1
 
 }  // namespace
 
+void AttentionCase::set_documents(int documents) {
+  const std::int64_t longest = std::max(queries, keys);
+  std::mt19937_64 dice(static_cast<std::uint64_t>(documents));
+  std::vector<std::int64_t> begins(static_cast<std::size_t>(documents));
+  for (std::int64_t& begin : begins)
+    begin = static_cast<std::int64_t>(dice() % static_cast<std::uint64_t>(std::max<std::int64_t>(longest, 1)));
+  std::sort(begins.begin(), begins.end());
+  std::vector<std::int32_t> document;
+  for (std::int64_t i = 0; i < longest; ++i)
+    document.push_back(static_cast<std::int32_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()));
+  mask_expression = "document[q] == document[k]";
+  skip = "document[k_last] < document[q_first] || document[k_first] > document[q_last]";
+  whole = "document[k_first] == document[q_last] && document[k_last] == document[q_first]";
+  integers = {{"document", document}};
+  sees = [document](std::int64_t q, std::int64_t k, std::int64_t, std::int64_t) {
+    return document[size(q)] == document[size(k)];
+  };
+}
+
 double AttentionCase::flops() const {
   std::vector<std::pair<std::int64_t, std::int64_t>> lengths = sequences;
   if (lengths.empty()) lengths.assign(size(batch), {queries, keys});
@@ -121,6 +140,8 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
   fill_normal(sinks_, DType::bf16, 3, dice);
   device_slopes_ = Buffer::of<float>(stream.device(), slopes_);
   device_sinks_ = Buffer::of<float>(stream.device(), sinks_);
+  for (const auto& [name, values] : p.numbers) arrays_.push_back(Buffer::of<float>(stream.device(), values));
+  for (const auto& [name, values] : p.integers) arrays_.push_back(Buffer::of<std::int32_t>(stream.device(), values));
   upload(stream);
   poison(stream);
 }
@@ -186,6 +207,15 @@ AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) con
                            .plan = plan};
   if (p.lse)
     request.lse = varying ? lse_.view<float>({p.heads, queries}) : lse_.view<float>({p.batch, p.heads, queries});
+  request.expressions = {p.score, p.mask_expression, p.skip, p.whole, {}};
+  std::size_t array = 0;
+  const auto add = [&](const auto& named, DType dtype) {
+    for (const auto& [name, values] : named)
+      request.expressions.arrays.push_back(
+          {name, arrays_[array++].view(dtype, {static_cast<std::int64_t>(values.size())})});
+  };
+  add(p.numbers, DType::f32);
+  add(p.integers, DType::i32);
   if (p.alibi) request.alibi_slopes = device_slopes_.view<float>({p.heads});
   if (p.sinks) request.sinks = device_sinks_.view<float>({p.heads});
   if (varying) {
@@ -253,13 +283,17 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
       const double bias = slopes_[size(head)] * std::fabs(static_cast<double>(opposite - j));
       sum -= bias, error += 0x1p-22 * bias;
     }
+    if (p.score_of) sum = p.score_of(sum, position, j, head, sequence), error += 1e-6 * std::fabs(sum);
+    if (p.sees && !p.sees(position, j, head, sequence)) sum = -INFINITY;
     score[size(j - from)] = sum;
-    most = std::max(most, sum), slack = std::max(slack, error);
+    most = std::max(most, sum);
+    if (sum > -INFINITY) slack = std::max(slack, error);
   }
   if (p.sinks) most = std::max(most, static_cast<double>(sinks_[size(head)]));
   double total = p.sinks ? std::exp(sinks_[size(head)] - most) : 0;
   std::vector<double> expected(size(p.value_dim)), magnitude(size(p.value_dim));
   for (std::int64_t j = from; j < to; ++j) {
+    if (score[size(j - from)] == -INFINITY) continue;
     const double weight = std::exp(score[size(j - from)] - most);
     const float* const value = &v[kv_index(sequence, kv_head, j, true)];
     total += weight;

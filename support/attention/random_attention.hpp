@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,15 @@ struct AttentionCase {
   HeadLayout layout = HeadLayout::heads_first;
   bool lse = true;
   bool alibi = false, sinks = false;  // the usual slopes, 2^(-8 / heads) to 2^-8; normal random sinks
+  // Expressions, and what they compute; arrays of the caller's by name.
+  std::string score{}, mask_expression{}, skip{}, whole{};
+  std::function<double(double score, std::int64_t q, std::int64_t k, std::int64_t head, std::int64_t batch)> score_of{};
+  std::function<bool(std::int64_t q, std::int64_t k, std::int64_t head, std::int64_t batch)> sees{};
+  std::vector<std::pair<std::string, std::vector<float>>> numbers{};
+  std::vector<std::pair<std::string, std::vector<std::int32_t>>> integers{};
+
+  // Queries see the keys of their own document, of so many with random lengths.
+  void set_documents(int documents);
   // Lengths of sequences that lie one behind the other, queries and keys; batch, queries and keys above then do not
   // count.
   std::vector<std::pair<std::int64_t, std::int64_t>> sequences{};
@@ -84,6 +94,7 @@ class RandomAttention {
   Placed q_at_{}, k_at_{}, v_at_{}, out_at_{};
   std::vector<float> slopes_, sinks_;
   Buffer operands_, out_, lse_, query_offsets_, key_offsets_, device_slopes_, device_sinks_;
+  std::vector<Buffer> arrays_;
 };
 
 }  // namespace wm::bench

@@ -54,6 +54,13 @@ std::vector<Problem> problems() {
   AttentionCase biased = plain, padded = sequences();
   biased.alibi = biased.sinks = true;
   padded.head_dim = 72, padded.value_dim = 40, padded.sinks = true;
+  AttentionCase documents = plain;
+  documents.keys = documents.queries;
+  documents.set_documents(3);
+  documents.score = "score + 0.1f * slope[head]", documents.numbers = {{"slope", {1.f, -1.f}}};
+  documents.score_of = [](double score, std::int64_t, std::int64_t, std::int64_t head, std::int64_t) {
+    return score + (head == 0 ? 0.1 : -0.1);
+  };
   return {{"two groups", plain, {.keys = 64}},
           {"three groups, causal", causal, {.keys = 64, .groups = 3}},
           {"one group, window", window, {.keys = 48, .groups = 1, .stages = 3, .strips = 2}},
@@ -64,6 +71,7 @@ std::vector<Problem> problems() {
           {"sequences, the output leaves from where Q was", long_sequences, {.keys = 64, .strips = 0}},
           {"unequal dims, softcap, f16, no logarithms", uneven, {.keys = 64, .strips = 2}},
           {"ALiBi and sinks", biased, {.keys = 64}},
+          {"expressions that choose steps", documents, {.keys = 48}},
           {"padded heads, sequences, sinks", padded, {.keys = 64}}};
 }
 

@@ -26,4 +26,26 @@ TEST(Expression, RefusesWhatWouldEndTheFunctionOrBeginAnother) {
   expect(" \t\n", "it is empty");
 }
 
+TEST(Expression, HasItsSideEffectsNamed) {
+  const auto expect = [](const char* text, const char* what) { EXPECT_EQ(side_effect(text), what) << text; };
+  for (const char* text : {"x <= 3 && y == 2 || z != 1 || x >= y", "a - -b", "min(a, b) * c", "x > 2 ? '=' : 0"})
+    EXPECT_EQ(side_effect(text), "") << text;
+  expect("x = 3", "column 3: it assigns");
+  expect("x += 3", "column 4: it assigns");
+  expect("a + b--", "column 6: '--' changes what it is applied to");
+  expect("printf(\"x\")", "column 1: 'printf' does more than compute a value");
+  expect("const_cast<float&>(x)", "column 1: 'const_cast' casts what is only to be read");
+  expect("[] { return 1; }()", "column 4: it has a block of statements");
+  expect("wm::barrier(1)", "column 3: '::' leads to what is not the caller's");
+}
+
+TEST(Expression, KeepsItsColumnsInTheCompilersLines) {
+  EXPECT_EQ(by_columns("x + a[k] * b [q]", "score"),
+            "#line 1 \"score\"\nx + \n#line 5 \"score\"\na[k] * \n#line 12 \"score\"\nb [q]\n");
+  EXPECT_EQ(error_by_column("other(3): error: no\nscore(5): error: identifier \"y\" is undefined\n  a[y] * \n    ^\n",
+                            "score"),
+            "column 7: identifier \"y\" is undefined");
+  EXPECT_EQ(error_by_column("attention.cu(5): error: no\n", "score"), "");
+}
+
 }  // namespace wm::ops

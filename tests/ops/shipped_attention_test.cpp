@@ -14,7 +14,15 @@ namespace {
 
 std::size_t every_plan() { return static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 3)); }
 
-test::NamedSource kernel_of(const AttentionPlan& plan) { return {plan::text_of(plan), ops::attention_source(plan)}; }
+test::NamedSource kernel_of(const AttentionPlan& plan) {
+  const ops::AttentionText documents{
+      .score = "score + slope[head] * (k - q)",
+      .mask = "document[q] == document[k]",
+      .skip = "document[k_last] < document[q_first] || document[k_first] > document[q_last]",
+      .whole = "document[k_first] == document[q_last] && document[k_last] == document[q_first]",
+      .arrays = {{"document", DType::i32}, {"slope", DType::f32}}};
+  return {plan::text_of(plan), ops::attention_source(plan, documents)};
+}
 
 std::vector<AttentionKind> sample_of_kinds() {
   std::vector<AttentionKind> kinds;
@@ -42,7 +50,12 @@ std::vector<AttentionKind> sample_of_kinds() {
                      .alibi = Alibi::both_sides,
                      .sinks = true});
   }
-  for (const int dim : {40, 72, 96, 160, 208})
+  for (const int dim : {64, 128, 256}) {
+    const ExpressionFacts documents{.mask = true, .skip = true, .whole = true};
+    kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .expressions = documents});
+    kinds.push_back({.head_dim = dim, .value_dim = dim, .expressions = {.score = true}});
+  }
+  for (const int dim : {40, 96, 208})
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .sequences = true});
   return kinds;
 }

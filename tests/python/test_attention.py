@@ -48,6 +48,11 @@ class Attention(unittest.TestCase):
         self.assertLess(error(out, expected), 2e-3)
         self.assertLess(error(lse, logarithms), 1e-3)
 
+    def test_an_expression_that_does_not_compile_is_named_with_its_column(self):
+        q = random(1, 1, 5, 64, dtype=np.float16)
+        with self.assertRaisesRegex(RuntimeError, "the score 'score \\+ bias' does not compile, column 9: "):
+            wm.attention(q, q, q, score="score + bias")
+
     def test_lengths_that_differ_are_counted_from_either_side(self):
         q = random(1, 1, 20, 64, dtype=np.float16)
         k, v = (random(1, 1, 50, 64, dtype=np.float16, seed=seed) for seed in (1, 2))

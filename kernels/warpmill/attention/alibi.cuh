@@ -11,7 +11,7 @@ template <AttentionPlan plan>
 class AlibiBias {
  public:
   AlibiBias() = default;
-  WM_DEVICE AlibiBias(const AttentionArguments& args, const Tile& tile, u32 first_query)
+  WM_DEVICE AlibiBias(const AttentionArguments& args, const Tile<plan>& tile, u32 first_query)
       : slope_(reinterpret_cast<const f32*>(args.slopes)[tile.head] * args.alibi_unit),
         scale_(args.scale_log2),
         diagonal_(Sight<plan>::diagonal(args, tile.sequence, first_query)) {

@@ -1,6 +1,7 @@
 // A block's shared memory and barriers, and the way out of it.
 #pragma once
 
+#include "warpmill/attention/expression.cuh"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/attention/tiles.cuh"
 #include "warpmill/tile/operand_tile.cuh"
@@ -25,6 +26,7 @@ struct AttentionShared {
   RingBarriers<plan.stages> k_ring, v_ring;
   u64 tail[plan.stages];
   TilesShared<plan> tiles;
+  Select<plan.kind.expressions.of_steps(), StepsShared<plan>, Nothing> steps;
 };
 
 // The output of a group's 64 queries, and where they are asked for the logarithms of its rows' sums. Each warp writes
@@ -37,7 +39,7 @@ class AttentionWriter {
   WM_DEVICE AttentionWriter(const AttentionArguments& args, Shared& shared, u32 group)
       : args_(args), group_(group), strips_(strips_of(shared, group), {}) {}
 
-  WM_DEVICE void write(const Fragment<plan.value_columns()>& sums, const SoftmaxTotals& totals, const Tile& tile,
+  WM_DEVICE void write(const Fragment<plan.value_columns()>& sums, const SoftmaxTotals& totals, const Tile<plan>& tile,
                        u32 first_query) {
     if (args_.lse) write_lse(totals.log2, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
@@ -52,7 +54,7 @@ class AttentionWriter {
                   first);
   }
   // Of queries that see no key: zeros, and for the logarithm of each what it is then.
-  WM_DEVICE void write_blank(const Tile& tile, u32 first_query, f32 log2) {
+  WM_DEVICE void write_blank(const Tile<plan>& tile, u32 first_query, f32 log2) {
     if constexpr (!plan.kind.sequences) {  // rare, and this way the loop of steps is compiled as if it were not there
       Fragment<plan.value_columns()> zeros;
       zeros.clear();
@@ -88,7 +90,7 @@ class AttentionWriter {
   }
 
   template <int columns>
-  WM_DEVICE void write_strip(int number, Fragment<columns> values, const SoftmaxTotals& totals, const Tile& tile,
+  WM_DEVICE void write_strip(int number, Fragment<columns> values, const SoftmaxTotals& totals, const Tile<plan>& tile,
                              u32 first) {
 #pragma unroll
     for (int i = 0; i < values.count; ++i) values.value[i] *= totals.inverse.value[values.half(i)];
@@ -97,7 +99,7 @@ class AttentionWriter {
     send(strip, number, tile, first);
   }
   // The warp's rows of strip `number`, whose first is query `first`.
-  WM_DEVICE void send(Strip& strip, int number, const Tile& tile, u32 first) {
+  WM_DEVICE void send(Strip& strip, int number, const Tile<plan>& tile, u32 first) {
     strips_.filled();
     const u32 queries = tile.sequence.queries;
     const i32 column = number * plan.strip_columns, position = tile.sequence.first_query + first;
@@ -124,7 +126,7 @@ class AttentionWriter {
           *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(WarpTogether::first_row() + row, chunk));
     }
   }
-  WM_DEVICE void write_lse(const RowPair& log2, const Tile& tile, u32 first_query) {
+  WM_DEVICE void write_lse(const RowPair& log2, const Tile<plan>& tile, u32 first_query) {
     constexpr f32 ln2 = 0.6931471805599453f;
     if (threadIdx.x % 4 != 0) return;
     f32* const lse = reinterpret_cast<f32*>(args_.lse) + tile.sequence.batch * args_.lse_batch_stride +

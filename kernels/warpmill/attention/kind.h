@@ -23,6 +23,23 @@ struct MaskFacts {
 // keys behind that one, the bias of a row is one line.
 enum class Alibi : unsigned char { none, before, both_sides };
 
+// Which expressions of the caller's own there are: of a score, and of whether a query sees a key; and, for all queries
+// of a tile and all keys of a step, that none of them sees any, and that every one sees all.
+struct ExpressionFacts {
+  bool score = false, mask = false, skip = false, whole = false;
+
+  constexpr bool any() const { return score || mask || skip || whole; }
+  constexpr bool of_steps() const { return skip || whole; }
+  template <class Facts, class Visit>
+  static constexpr void each_field(Facts& facts, Visit&& visit) {
+    visit("score", facts.score);
+    visit("mask", facts.mask);
+    visit("skip", facts.skip);
+    visit("whole", facts.whole);
+  }
+  constexpr bool operator==(const ExpressionFacts&) const = default;
+};
+
 struct AttentionKind {
   DType element = DType::bf16;  // of Q, K, V and the output
   int head_dim = 128;           // of Q and K: a multiple of 8, as the value dim
@@ -32,6 +49,7 @@ struct AttentionKind {
   bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
   Alibi alibi = Alibi::none;
   bool sinks = false;  // each row's sum has one more logit, its head's
+  ExpressionFacts expressions{};
 
   template <class Kind, class Visit>
   static constexpr void each_field(Kind& kind, Visit&& visit) {
@@ -43,6 +61,7 @@ struct AttentionKind {
     visit("sequences", kind.sequences);
     visit("alibi", kind.alibi);
     visit("sinks", kind.sinks);
+    visit("expressions", kind.expressions);
   }
   constexpr bool operator==(const AttentionKind&) const = default;
 };

@@ -13,8 +13,16 @@ struct Sequence {
   u32 batch;                   // coordinate in the tensors
 };
 
+// Expressions ask which one it is, too.
+struct NumberedSequence : Sequence {
+  u32 number;
+};
 template <AttentionPlan plan>
-WM_DEVICE Sequence sequence_of(const AttentionArguments& args, u32 batch) {
+using SequenceOf = Select<plan.kind.expressions.any(), NumberedSequence, Sequence>;
+
+namespace detail {
+template <AttentionPlan plan>
+WM_DEVICE Sequence place_of(const AttentionArguments& args, u32 batch) {
   if constexpr (plan.kind.sequences) {
     const u32* const queries = reinterpret_cast<const u32*>(args.query_offsets) + batch;
     const u32* const keys = reinterpret_cast<const u32*>(args.key_offsets) + batch;
@@ -22,6 +30,15 @@ WM_DEVICE Sequence sequence_of(const AttentionArguments& args, u32 batch) {
   } else {
     return {args.queries, args.keys, 0, 0, batch};
   }
+}
+}  // namespace detail
+
+template <AttentionPlan plan>
+WM_DEVICE SequenceOf<plan> sequence_of(const AttentionArguments& args, u32 batch) {
+  if constexpr (plan.kind.expressions.any())
+    return {detail::place_of<plan>(args, batch), batch};
+  else
+    return detail::place_of<plan>(args, batch);
 }
 
 }  // namespace wm

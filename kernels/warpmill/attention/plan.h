@@ -58,7 +58,10 @@ struct AttentionPlan {
   // Registers of a thread. What the roles take together is at most what the block was started with: an equal share for
   // each thread, in eights. More, and the last to ask waits for ever.
   constexpr bool moves_registers() const { return groups > 1; }
-  constexpr int load_registers() const { return groups == 3 ? 32 : 40; }
+  constexpr int load_registers() const {
+    if (kind.expressions.of_steps()) return groups == 3 ? 56 : kind.value_dim > 192 ? 40 : 48;
+    return groups == 3 ? 32 : 40;
+  }
   constexpr int multiply_registers() const {
     return moves_registers() ? registers_beside(load_registers(), groups) : 255;
   }
@@ -67,7 +70,12 @@ struct AttentionPlan {
   // Scores, their rounded weights, and the output's sums.
   constexpr int held_registers() const { return keys / 2 + keys / 4 + value_columns() / 2; }
   // What a multiply thread needs besides, found by compiling.
-  constexpr int other_registers() const { return kind.alibi == Alibi::none ? 28 : kind.value_dim > 192 ? 60 : 40; }
+  constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
+  constexpr int other_registers() const {
+    if (!changes_scores()) return 28;
+    if (kind.value_dim > 192) return 60;
+    return kind.alibi != Alibi::none ? 40 : groups == 3 ? 48 : 52;
+  }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
@@ -84,8 +92,12 @@ struct AttentionPlan {
     if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
     if (moves_registers() && registers() > registers_at_start())
       return "the roles take more registers than the block is started with";
-    if (kind.alibi != Alibi::none && kind.value_dim > 192 && strips != 1)
-      return "with ALiBi and values of more than 192 there are registers for one strip";
+    if (kind.expressions.score && kind.alibi != Alibi::none)
+      return "ALiBi and an expression of the score exclude each other";
+    if (kind.expressions.of_steps() && !kind.expressions.mask) return "expressions of steps go with one of the mask";
+    if (kind.expressions.skip && kind.sequences) return "steps of sequences of different lengths are not skipped";
+    if (changes_scores() && kind.value_dim > 192 && strips != 1)
+      return "with ALiBi or expressions and values of more than 192 there are registers for one strip";
     if (held_registers() + other_registers() > multiply_registers())
       return "scores and sums leave a multiply thread too few registers";
     return nullptr;

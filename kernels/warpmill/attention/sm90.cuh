@@ -50,8 +50,8 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
   typename Rings::V v_ring(shared.v_ring);
   u32 tiles = 0;
   TileTaker<plan> taker(args, shared.tiles);
-  for (Tile tile; taker.next(tile);) {
-    const Sight<plan> sight = tile.sight<plan>(args);
+  for (Tile<plan> tile; taker.next(tile);) {
+    const Sight<plan> sight = tile.sight(args);
     const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
     const auto load_k = [&](i32 step) {
       stamp<"load", "wait k">(step);
@@ -61,7 +61,7 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
     };
     const auto load_v = [&](i32 step) {
       stamp<"load", "wait v">(step);
-      const bool tail = tile.keys_before_tail<plan>(step) > 0;
+      const bool tail = tile.keys_before_tail(step) > 0;
       const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
       const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
       if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
@@ -89,6 +89,67 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
   stamp<"load", "end">(0);
 }
 
+// The same where expressions say which steps a tile takes, and the multiply groups are told of each. The whole warp
+// asks, its first lane copies.
+template <AttentionPlan plan>
+WM_DEVICE void load_chosen_steps(const AttentionArguments& args, AttentionShared<plan>& shared) {
+  using Rings = AttentionRings<plan>;
+  typename Rings::K k_ring(shared.k_ring);
+  typename Rings::V v_ring(shared.v_ring);
+  StepRing<plan> step_ring(shared.steps.ring);
+  TileTaker<plan> taker(args, shared.tiles);
+  const bool first_lane = threadIdx.x % 32 == 0;
+  Tile<plan> tile{};
+  for (u32 tiles = 0;; ++tiles) {
+    if (first_lane) taker.next(tile);
+    tile = from_first_lane(tile);
+    if (tile.none()) return;
+    const Sight<plan> sight = tile.sight(args);
+    const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
+    const auto load_k = [&](ChosenStep step, bool last) {
+      const Stage told = step_ring.acquire_for_others();
+      shared.steps.step[told.index] = {step.number, step.whole, u16(last)};
+      step_ring.arrive(told);
+      if (step.none()) return;
+      const Stage stage = k_ring.acquire();
+      shared.k[stage.index].load(args.k, tile.sequence.first_key + step.number * plan.keys, 0, {kv_head, batch},
+                                 stage.full);
+    };
+    const auto load_v = [&](ChosenStep step) {
+      const bool tail = tile.keys_before_tail(step.number) > 0;
+      const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
+      const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
+      if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
+      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step.number * plan.keys, {kv_head, batch}, there);
+    };
+    ChosenStep step, following;
+    const bool any = sight.end() > sight.begin();
+    StepChooser<plan> chooser(args, tile, sight);
+    if (any) step = chooser.next();
+    if (!step.none()) following = chooser.next();
+    if (first_lane) {
+      if (any) load_k(step, following.none());
+      for (u32 group = 0; group < plan.groups; ++group) {
+        typename Rings::Q q_ring(shared.q_ring[group]);
+        q_ring.skip(tiles);
+        const Stage stage = q_ring.acquire();
+        shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_queries, 0,
+                             {head, batch}, stage.full);
+      }
+    }
+    while (!step.none()) {
+      ChosenStep after;
+      if (!following.none()) {
+        after = chooser.next();
+        if (first_lane) load_k(following, after.none());
+      }
+      if (first_lane) load_v(step);
+      step = following;
+      following = after;
+    }
+  }
+}
+
 // Values beyond a sequence's end become zeros, so that what the next sequence has there (NaN, say) reaches nobody: a
 // weight of 0 would not help. One warp.
 template <AttentionPlan plan>
@@ -96,11 +157,11 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, AttentionShared<plan>
   typename AttentionRings<plan>::V v_ring(shared.v_ring);
   u32 phases = 0;  // of the barriers, a bit for each stage
   TileReader<plan> reader(shared.tiles);
-  for (Tile tile; reader.next(tile);) {
-    const Sight<plan> sight = tile.sight<plan>(args);
+  for (Tile<plan> tile; reader.next(tile);) {
+    const Sight<plan> sight = tile.sight(args);
     const i32 last = sight.end() - 1;
     if (last < sight.begin()) continue;
-    if (const u32 keys = tile.keys_before_tail<plan>(last); keys > 0) {
+    if (const u32 keys = tile.keys_before_tail(last); keys > 0) {
       const Stage stage = v_ring.next();
       mbarrier::wait_parity(&shared.tail[stage.index], phases >> stage.index & 1);
       phases ^= 1u << stage.index;
@@ -121,7 +182,7 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, AttentionShared<plan>
 
 // What a row's sum has besides its keys, in powers of two: the logit of its head's sink.
 template <AttentionPlan plan>
-WM_DEVICE f32 sink_of(const AttentionArguments& args, const Tile& tile) {
+WM_DEVICE f32 sink_of(const AttentionArguments& args, const Tile<plan>& tile) {
   constexpr f32 log2e = 1.4426950408889634f;
   if constexpr (plan.kind.sinks) return reinterpret_cast<const f32*>(args.sinks)[tile.head] * log2e;
   return -infinity;
@@ -141,9 +202,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
 
   turns.begin();
   TileReader<plan> reader(shared.tiles);
-  for (Tile tile; reader.next(tile);) {
+  constexpr bool chooses = plan.kind.expressions.of_steps();
+  Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
+  for (Tile<plan> tile; reader.next(tile);) {
     const u32 first_query = tile.first_query + group * plan.group_queries;
-    const Sight<plan> sight = tile.sight<plan>(args);  // of all groups: they take the same steps
+    const Sight<plan> sight = tile.sight(args);  // of all groups: they take the same steps
     const Sight<plan> own(args, tile.sequence, first_query, plan.group_queries);
     Softmax<plan.kind.alibi != Alibi::none> softmax(args.scale_log2);
     Fragment<plan.value_columns()> sums;
@@ -154,6 +217,15 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       stamp<"multiply", "store">(first_query);
       writer.write_blank(tile, first_query, sink_of<plan>(args, tile));
       writer.drain();  // all of the group have seen Q come: no product brings them together here
+      q_ring.release(q_stage);
+      continue;
+    }
+
+    ChosenStep chosen;  // where expressions choose
+    if constexpr (chooses) chosen = chooser.next();
+    if (chooses && chosen.none()) {
+      writer.write_blank(tile, first_query, sink_of<plan>(args, tile));
+      writer.drain();
       q_ring.release(q_stage);
       continue;
     }
@@ -174,7 +246,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       k_ring.release(k_stage);
     }
     bool started = false;  // the sums hold something
-    i32 step = last;
+    i32 step = chooses ? chosen.number : last;
+    const Expressions<plan> expressions(args, tile, first_query);
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
     if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, tile, first_query);
     const auto adjust = [&] {  // the scores of the step, before anybody weighs them
@@ -182,19 +255,26 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
 #pragma unroll
         for (f32& score : scores.value) score = tanh_approximate(score * args.softcap_inner);
       if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
+      if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
     };
     adjust();
     for (bool more = true; more;) {
       // The first step, those that some row does not see wholly, and where weights have grown too large.
       stamp<"multiply", "look">(step);
       if (!own.whole(step)) own.hide(scores, step);
+      if constexpr (plan.kind.expressions.mask)
+        if (!chosen.whole) expressions.hide(scores, step);
       const auto rescale = softmax.weigh(scores, weights);
       if (rescale.needed && started)
 #pragma unroll
         for (int i = 0; i < sums.count; ++i) sums.value[i] *= rescale.factor.value[sums.half(i)];
       do {
-        more = step > begin;
+        if constexpr (chooses)
+          more = !chosen.last;
+        else
+          more = step > begin;
         if (!more) break;
+        if constexpr (chooses) chosen = chooser.next();
         stamp<"multiply", "wait kv">(step);
         const Stage k_stage = k_ring.wait();  // of the next step
         const Stage v_stage = v_ring.wait();  // of this one
@@ -211,11 +291,15 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         k_ring.release(k_stage);
         v_ring.release(v_stage);
         started = true;
-        --step;
+        if constexpr (chooses)
+          step = chosen.number;
+        else
+          --step;
         stamp<"multiply", "softmax">(step);
         adjust();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
-      } while (own.whole(step) && softmax.weigh_blindly(scores, weights));
+      } while (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) &&
+               softmax.weigh_blindly(scores, weights));
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 
@@ -255,6 +339,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     typename Rings::K(shared.k_ring).init();
     typename Rings::V(shared.v_ring).init();
     TileRing<plan>(shared.tiles.ring).init();
+    if constexpr (plan.kind.expressions.of_steps()) StepRing<plan>(shared.steps.ring).init();
     if constexpr (plan.kind.sequences) {
       name_shared<"tail">(shared.tail);
       for (u64& barrier : shared.tail) mbarrier::init(&barrier, 1);
@@ -275,7 +360,11 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
       barrier::sync(u32(AttentionBarrier::order), warpgroup_threads);
     }
     const u32 warp = warp_of_warpgroup();  // here, where all lanes are: it is a shuffle
-    if (warp == 0 && elect_one()) {
+    if (plan.kind.expressions.of_steps() && warp == 0) {
+      grid::wait();
+      if constexpr (plan.kind.expressions.of_steps()) load_chosen_steps<plan>(args, shared);
+      grid::launch_dependents();
+    } else if (warp == 0 && elect_one()) {
       grid::wait();
       load_tiles<plan>(args, shared);
       grid::launch_dependents();

@@ -11,18 +11,17 @@
 namespace wm {
 
 // A tile with all that its keys and its output depend on.
+template <AttentionPlan plan>
 struct Tile {
   u32 head;
-  u32 first_query;    // in its sequence
-  Sequence sequence;  // without queries: there is no tile any more
+  u32 first_query;            // in its sequence
+  SequenceOf<plan> sequence;  // without queries: there is no tile any more
 
   WM_DEVICE bool none() const { return sequence.queries == 0; }
-  template <AttentionPlan plan>
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, plan.queries());
   }
   // Keys of a step that belong to the sequence, where another one's may follow them in the same step; else 0.
-  template <AttentionPlan plan>
   WM_DEVICE u32 keys_before_tail(i32 step) const {
     const u32 left = sequence.keys - step * plan.keys;
     return plan.kind.sequences && left < plan.keys ? left : 0;
@@ -56,7 +55,7 @@ struct SequenceOrder {
 inline constexpr int tile_stages = 2;
 template <AttentionPlan plan>
 struct TilesShared {
-  Tile tile[tile_stages];
+  Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
   Select<plan.kind.sequences, SequenceOrder<plan>, Nothing> order;
 };
@@ -73,13 +72,13 @@ class TileNumbers {
   WM_DEVICE TileNumbers(const AttentionArguments& args, const TilesShared<plan>& shared)
       : args_(args), shared_(shared) {}
 
-  WM_DEVICE Tile at(u32 number) {
+  WM_DEVICE Tile<plan> at(u32 number) {
     const QuerySchedule& schedule = args_.schedule;
     if constexpr (plan.kind.sequences) {
       // All heads of a tile, then the tile before it; sequence after sequence, the longest first.
       const u32 wanted = number / schedule.heads;
       while (place_ < schedule.batches) {
-        const Sequence sequence = sequence_of<plan>(args_, shared_.order.at(place_, schedule.batches));
+        const SequenceOf<plan> sequence = sequence_of<plan>(args_, shared_.order.at(place_, schedule.batches));
         const u32 tiles = (sequence.queries + plan.queries() - 1) / plan.queries();
         if (wanted - before_ < tiles)
           return {number % schedule.heads, (tiles - 1 - (wanted - before_)) * plan.queries(), sequence};
@@ -111,7 +110,7 @@ class TileTaker {
         ring_(shared.ring) {}
 
   // The next tile, which all others are told of too.
-  WM_DEVICE bool next(Tile& tile) {
+  WM_DEVICE bool next(Tile<plan>& tile) {
     tile = numbers_.at(number_);
     const Stage stage = ring_.acquire_for_others();
     shared_.tile[stage.index] = tile;
@@ -146,7 +145,7 @@ class TileReader {
  public:
   WM_DEVICE explicit TileReader(TilesShared<plan>& shared) : shared_(shared), ring_(shared.ring) {}
 
-  WM_DEVICE bool next(Tile& tile) {
+  WM_DEVICE bool next(Tile<plan>& tile) {
     const Stage stage = ring_.wait();
     tile = shared_.tile[stage.index];
     barrier::sync_warp();

@@ -1,0 +1,122 @@
+// Expressions of the caller's own: compared with float64, and what is said of those that are wrong.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "attention/random_attention.hpp"
+#include "ops/attention_fixture.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::test {
+
+using bench::AttentionCase;
+using bench::RandomAttention;
+
+namespace {
+
+double error_of(const Stream& stream, const AttentionCase& problem) {
+  const RandomAttention attention(stream, problem, 1);
+  wm::attention(stream, attention.request());
+  stream.synchronize();
+  return attention.error();
+}
+
+std::string refusal(const Stream& stream, const AttentionCase& problem) {
+  try {
+    error_of(stream, problem);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+AttentionCase ordinary() {
+  return {.batch = 2, .heads = 2, .kv_heads = 1, .queries = 230, .keys = 230, .head_dim = 64, .value_dim = 64};
+}
+
+}  // namespace
+
+TEST_F(Attention, SkipsWhatADocumentDoesNotSee) {
+  for (const int documents : {1, 4, 40})
+    for (const bool causal : {false, true}) {
+      AttentionCase c = ordinary();
+      c.keys = c.queries = 600, c.head_dim = 72, c.sinks = causal;
+      if (causal) c.mask = AttentionMask::causal();
+      c.set_documents(documents);
+      EXPECT_LT(error_of(stream, c), 1) << documents << (causal ? ", causal" : "");
+    }
+}
+
+TEST_F(Attention, ChangesScoresByAnExpression) {
+  AttentionCase c = ordinary();
+  c.score = "score + slope[head] * (k - q)";
+  c.numbers = {{"slope", {0.05f, 0.01f}}};
+  c.score_of = [&](double score, std::int64_t q, std::int64_t k, std::int64_t head, std::int64_t) {
+    return score + c.numbers[0].second[static_cast<std::size_t>(head)] * static_cast<double>(k - q);
+  };
+  c.softcap = 10;
+  EXPECT_LT(error_of(stream, c), 1);
+}
+
+// Batches have numbers, and so have sequences; the mask's limits hold beside the expression.
+TEST_F(Attention, AsksTheMaskAboutEachSequence) {
+  for (const bool sequences : {false, true}) {
+    AttentionCase c = ordinary();
+    c.mask = {.left = 90, .right = 0};
+    c.mask_expression = "(q + k) % 3 != batch || head == 1 && k < keys - queries + 20";
+    c.sees = [&](std::int64_t q, std::int64_t k, std::int64_t head, std::int64_t batch) {
+      const std::int64_t difference = !sequences ? 0 : batch == 1 ? 30 : 0;
+      return (q + k) % 3 != batch || (head == 1 && k < difference + 20);
+    };
+    if (sequences) c.sequences = {{70, 70}, {100, 130}, {5, 5}};
+    EXPECT_LT(error_of(stream, c), 1) << sequences;
+  }
+}
+
+TEST_F(Attention, WritesZerosWhereEveryStepIsSkipped) {
+  AttentionCase c = ordinary();
+  c.mask_expression = "q >= 128", c.skip = "q_last < 128", c.whole = "q_first >= 128";
+  c.sees = [](std::int64_t q, std::int64_t, std::int64_t, std::int64_t) { return q >= 128; };
+  EXPECT_LT(error_of(stream, c), 1);
+}
+
+TEST_F(Attention, SaysWhatIsWrongWithAnExpressionInTheCallersWords) {
+  const auto expect = [&](const char* words, const auto& change) {
+    AttentionCase bad = ordinary();
+    bad.numbers = {{"slope", {1.f, 2.f}}};
+    change(bad);
+    const std::string said = refusal(stream, bad);
+    EXPECT_NE(said.find(words), std::string::npos) << words << ": " << said;
+    EXPECT_TRUE(said.starts_with("attention refused: ")) << said;
+  };
+  using C = AttentionCase;
+  expect("the score 'score + slop[head]' does not compile, column 9: identifier \"slop\" is undefined",
+         [](C& c) { c.score = "score + slop[head]"; });
+  expect("the mask 'k < q + * 2' does not compile, column 11:", [](C& c) { c.mask_expression = "k < q + * 2"; });
+  expect("the score 'slope[head] = score' has a side effect, column 13: it assigns",
+         [](C& c) { c.score = "slope[head] = score"; });
+  expect("column 9: 'atomicAdd' does more than compute a value",
+         [](C& c) { c.score = "score + atomicAdd(&slope[0], 1)"; });
+  expect("column 3: '++' changes", [](C& c) { c.mask_expression = "k ++ < q"; });
+  expect("it casts to a pointer", [](C& c) { c.score = "*(float*)slope"; });
+  expect("is no expression: a bracket is not closed", [](C& c) { c.score = "(score"; });
+  expect("skip and whole tell where the mask need not be asked, and there is no mask", [](C& c) { c.skip = "true"; });
+  expect("there is no skip with sequences", [](C& c) {
+    c.mask_expression = c.skip = "true", c.sequences = {{10, 10}};
+  });
+  expect("alibi_slopes and an expression of the score exclude each other",
+         [](C& c) { c.score = "score", c.alibi = true; });
+  expect("'2x' is no name of an array", [](C& c) { c.score = "score", c.numbers[0].first = "2x"; });
+}
+
+// The virtual GPU finds a read beyond an array's end, and says in which expression and column.
+TEST_F(Attention, FindsAnExpressionThatReadsOutOfBounds) {
+  if (device.info().kind == DeviceKind::cuda) GTEST_SKIP() << "the virtual GPU's to find";
+  AttentionCase c = ordinary();
+  c.score = "score + slope[head + 4000000]";
+  c.numbers = {{"slope", {1.f, 2.f}}};
+  const std::string said = refusal(stream, c);
+  EXPECT_NE(said.find("score:9"), std::string::npos) << said;
+}
+
+}  // namespace wm::test
