@@ -8,10 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attention_options.hpp"
 #include "case/document.hpp"
 #include "commands/commands.hpp"
 #include "commands/program.hpp"
-#include "common/numbers.hpp"
+#include "options.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "warpmill/error.hpp"
@@ -25,29 +26,6 @@ std::map<std::string, wm::vgpu::Mode> modes() {
   return {{"friendly", wm::vgpu::Mode::friendly},
           {"random", wm::vgpu::Mode::random},
           {"adversarial", wm::vgpu::Mode::adversarial}};
-}
-
-// A count as it is written on the command line: digits, nothing else, within bounds. (CLI11's own conversion takes -1
-// for the largest unsigned number, and 010 for 8.)
-template <class T>
-CLI::Validator whole_number(T least, T most) {
-  return CLI::Validator(
-      [least, most](std::string& text) {
-        const auto value = wm::number_from<T>(text);
-        if (!value || *value < least || *value > most)
-          return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
-        text = std::to_string(*value);
-        return std::string();
-      },
-      "");
-}
-template <class T>
-CLI::Option* add_count(CLI::App& app, const char* name, T& value, const char* what, T least, T most) {
-  return app.add_option(name, value, what)->transform(whole_number(least, most))->capture_default_str();
-}
-// Of things of which one must do: rounds, launches.
-CLI::Option* add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000) {
-  return add_count(app, name, value, what, 1, most);
 }
 
 void add_max_instructions(CLI::App& app, std::uint64_t& value) {
@@ -92,46 +70,6 @@ void add_product(CLI::App& app, Command& command) {
   app.add_option("--b-major", command.b_major, "the same of B")->capture_default_str();
   add_count<std::int64_t>(app, "--batch", command.batch, "so many products of this shape", 1, 0x7fffffff);
 }
-
-// What an attention is: all its commands have these.
-void add_attention(CLI::App& app, AttentionOptions& attention) {
-  app.add_option("--dtype", attention.dtype, "bf16 or f16")->capture_default_str();
-  app.add_option("--kv-heads", attention.kv_heads, "heads of K and V; without it as many as of Q")
-      ->transform(whole_number<std::int64_t>(1, 1 << 20));
-  app.add_option("--kv-length", attention.kv_length, "keys; without it as many as queries")
-      ->transform(whole_number<std::int64_t>(0, 0x7fffffff));
-  app.add_option("--value-dim", attention.value_dim, "of V and the output; without it the head dim")
-      ->transform(whole_number(8, 256));
-  app.add_flag("--causal", attention.causal, "a query sees no key to the right of its own");
-  app.add_option("--window", attention.window,
-                 "LEFT or LEFT,RIGHT: so many keys beside a query's own; RIGHT is 0 where it is not given");
-  app.add_option("--align", attention.align, "which key is a query's own: counted from the ends or the beginnings")
-      ->capture_default_str();
-  app.add_option("--softcap", attention.softcap, "scores become softcap * tanh(score / softcap)")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--alibi", attention.alibi, "scores lose their head's slope times the distance of key and query");
-  app.add_flag("--sinks", attention.sinks, "each row's sum has one more logit, its head's");
-  app.add_option("--documents", attention.documents,
-                 "a mask by expressions: queries see keys of their own document, of so many with random lengths")
-      ->transform(whole_number(1, 1 << 20));
-  app.add_option("--scale", attention.scale, "of scores; without it 1 / sqrt(head dim)");
-  app.add_option("--layout", attention.layout, "in memory: heads-first, positions-first or packed (one QKV)")
-      ->capture_default_str();
-  app.add_option("--lengths", attention.lengths,
-                 "sequences one behind the other, in the place of batch and length: 100,2000 or 100/300,2000 "
-                 "(queries/keys)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_flag("!--no-lse", attention.lse, "without the logarithms of the sums");
-}
-void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
-  app.add_option("shape", attention.shape, "BATCHxHEADSxLENGTHxDIM, for example 4x16x4096x128")->required();
-  add_attention(app, attention);
-}
-
-constexpr const char* attention_plan_help =
-    "a plan by hand: queries of a tile by keys of a step, stages, strips of the output, as in '128x176 s2 o1', and "
-    "noturns after them or not";
 
 constexpr const char* plan_help =
     "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1' (c1x1x2: two blocks share a tile along k), and "

@@ -1,0 +1,51 @@
+// The options of an attention.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.hpp"
+#include "options.hpp"
+
+namespace wm::cli {
+
+// What an attention is: all its commands have these.
+inline void add_attention(CLI::App& app, AttentionOptions& attention) {
+  app.add_option("--dtype", attention.dtype, "bf16 or f16")->capture_default_str();
+  app.add_option("--kv-heads", attention.kv_heads, "heads of K and V; without it as many as of Q")
+      ->transform(whole_number<std::int64_t>(1, 1 << 20));
+  app.add_option("--kv-length", attention.kv_length, "keys; without it as many as queries")
+      ->transform(whole_number<std::int64_t>(0, 0x7fffffff));
+  app.add_option("--value-dim", attention.value_dim, "of V and the output; without it the head dim")
+      ->transform(whole_number(8, 256));
+  app.add_flag("--causal", attention.causal, "a query sees no key to the right of its own");
+  app.add_option("--window", attention.window,
+                 "LEFT or LEFT,RIGHT: so many keys beside a query's own; RIGHT is 0 where it is not given");
+  app.add_option("--align", attention.align, "which key is a query's own: counted from the ends or the beginnings")
+      ->capture_default_str();
+  app.add_option("--softcap", attention.softcap, "scores become softcap * tanh(score / softcap)")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--alibi", attention.alibi, "scores lose their head's slope times the distance of key and query");
+  app.add_flag("--sinks", attention.sinks, "each row's sum has one more logit, its head's");
+  app.add_option("--documents", attention.documents,
+                 "a mask by expressions: queries see keys of their own document, of so many with random lengths")
+      ->transform(whole_number(1, 1 << 20));
+  app.add_option("--scale", attention.scale, "of scores; without it 1 / sqrt(head dim)");
+  app.add_option("--layout", attention.layout, "in memory: heads-first, positions-first or packed (one QKV)")
+      ->capture_default_str();
+  app.add_option("--lengths", attention.lengths,
+                 "sequences one behind the other, in the place of batch and length: 100,2000 or 100/300,2000 "
+                 "(queries/keys)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("!--no-lse", attention.lse, "without the logarithms of the sums");
+}
+inline void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
+  app.add_option("shape", attention.shape, "BATCHxHEADSxLENGTHxDIM, for example 4x16x4096x128")->required();
+  add_attention(app, attention);
+}
+
+inline constexpr const char* attention_plan_help =
+    "a plan by hand: queries of a tile by keys of a step, stages, strips of the output, as in '128x176 s2 o1', and "
+    "noturns after them or not";
+
+}  // namespace wm::cli
