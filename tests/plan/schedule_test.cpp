@@ -11,12 +11,32 @@
 
 using namespace wm;
 
+TEST(Divisor, DividesWhatIsBelowTwoToThe31) {
+  constexpr unsigned most = (1u << 31) - 1;
+  std::vector<unsigned> divisors{1u << 31, most};
+  for (unsigned d = 1; d < 1u << 30; d += 1 + d / 7) divisors.insert(divisors.end(), {d, d + 1});
+  for (int bits = 0; bits < 31; ++bits) divisors.push_back(1u << bits);
+  for (const unsigned d : divisors) {
+    const Divisor divisor = Divisor::of(d);
+    for (unsigned quotient = 0; quotient <= most / d; quotient += 1 + quotient / 3)
+      for (const unsigned x : {quotient * d, quotient * d + d - 1}) {
+        if (x > most) continue;
+        ASSERT_EQ(divisor.divide(x), x / d) << x << " / " << d;
+      }
+    ASSERT_EQ(divisor.divide(most), most / d) << d;
+  }
+}
+
 TEST(TileSchedule, VisitsEachTileOfEachMatrixOnce) {
   for (const TileSchedule schedule :
        {TileSchedule{1, 1, 1}, {7, 5, 3}, {16, 3, 16}, {5, 9, 8}, {13, 1, 4}, {1, 13, 4}, {7, 5, 3, 4}, {1, 1, 1, 9}}) {
     std::set<std::tuple<unsigned, unsigned, unsigned>> seen;
+    const WorkSchedule work = WorkSchedule::make(schedule, 1, 1, 0);
     for (unsigned i = 0; i < schedule.count(); ++i) {
-      const auto tile = schedule.tile(i);
+      const auto tile = schedule.tile(i), by_multiplying = work.tile(i);
+      EXPECT_EQ(by_multiplying.row, tile.row);
+      EXPECT_EQ(by_multiplying.column, tile.column);
+      EXPECT_EQ(by_multiplying.matrix, tile.matrix);
       EXPECT_LT(tile.row, schedule.rows);
       EXPECT_LT(tile.column, schedule.columns);
       EXPECT_LT(tile.matrix, schedule.batch);

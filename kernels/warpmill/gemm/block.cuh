@@ -186,19 +186,17 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
   }
 }
 
-// What the first stages will hold, into L2; one thread. It may run before the kernel ahead has ended: what that still
-// writes, it writes to L2. The copy engine works in order, so each one more delays the first load: the host says how
-// many pay.
+// What the first stages of our first piece will hold, into L2; one thread. It may run before the kernel ahead has
+// ended: what that still writes, it writes to L2. The copy engine works in order, so each one more delays the first
+// load: the host says how many pay.
 template <GemmPlan plan>
-WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPlace<plan>& place) {
+WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPlace<plan>& place, const Piece& piece,
+                                     const Corner& corner) {
   using Shared = GemmShared<plan>;
   constexpr Shares of_a = a_shares<plan>, of_b = b_shares<plan>;
   const u32 ahead = max(args.a_ahead, args.b_ahead);
-  PieceWalk walk = place.walk(args.work);
-  Piece piece{};
-  if (ahead == 0 || !walk.next(piece)) return;
-  const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
   const i32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
+#pragma unroll 1
   for (u32 i = 0; i < min(piece.steps, ahead); ++i) {
     const u32 k = (piece.first_step + i) * plan.tile_k();
     if (i < args.a_ahead) Shared::ATile::template prefetch<of_a>(args.a, corner.m, k, {a_matrix}, place.sharing_a());
@@ -247,7 +245,7 @@ WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const Argu
     if (piece.first_step > 0) return partials.leave(sums, run);
     partials.collect(sums, run, piece.steps);
   }
-  Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+  Corner corner = place.corner(args.work.tile(piece.tile));
   corner.m += first_row;
   write_sums<plan, Function>(sums, args, corner, writer);
 }

@@ -23,7 +23,7 @@ class LoadAhead {
       if (!walk_.next(piece)) return;
       step_ = piece.first_step;
       end_ = piece.first_step + piece.steps;
-      corner_ = place_.corner(args_.work.tiles.tile(piece.tile));
+      corner_ = place_.corner(args_.work.tile(piece.tile));
     }
     const Stage stage = ring_.acquire();
     load_stage<plan>(stage, args_, shared_, corner_, step_++, place_);

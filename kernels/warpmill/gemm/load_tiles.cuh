@@ -3,11 +3,12 @@
 
 #include "warpmill/gemm/block.cuh"
 #include "warpmill/pipeline/stamps.cuh"
+#include "warpmill/ptx/grid.cuh"
 
 namespace wm {
 
 // Every stage of every piece of this block, as soon as it is free: one thread where the copy engine loads, else all of
-// the warpgroup.
+// the warpgroup. Where the first piece lies is worked out before the kernel ahead of us has ended.
 template <GemmPlan plan>
 WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
   GemmRing<plan> ring = ring_of<plan>(shared, place);
@@ -16,7 +17,11 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
   for (u32 number = 0; walk.next(piece); ++number) {
     if constexpr (plan.scatters())
       if (number > 0) shared.tile_sums.wait_until_taken(number - 1);
-    const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+    const Corner corner = place.corner(args.work.tile(piece.tile));
+    if (number == 0) {
+      if constexpr (plan.kind.by_tma()) prefetch_first_stages<plan>(args, place, piece, corner);
+      grid::wait();
+    }
     for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
       stamp<"load", "wait">(step);
       const Stage stage = ring.acquire();

@@ -125,8 +125,13 @@ template <GemmPlan plan>
 WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shared, const GemmPlace<plan>& place) {
   GemmRing<plan> ring = ring_of<plan>(shared, place);
   Sm100Tiles<plan, ThreadReads> tiles(args, shared, place);
-  for (Piece piece; tiles.next(piece);) {
-    const Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+  bool first = true;
+  for (Piece piece; tiles.next(piece); first = false) {
+    const Corner corner = place.corner(args.work.tile(piece.tile));
+    if (first) {
+      if constexpr (plan.kind.by_tma()) prefetch_first_stages<plan>(args, place, piece, corner);
+      grid::wait();
+    }
     for (u32 step = 0; step < piece.steps; ++step) {
       stamp<"load", "wait">(step);
       const Stage stage = ring.acquire();
@@ -206,8 +211,7 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       if constexpr (!plan.kind.by_tma()) fence::proxy_async_shared();  // threads wrote what the tensor cores read
       stamp<"multiply", "multiply">(step);
       if constexpr (plan.kind.scaled())
-        multiply_scaled<plan>(sums, stage.index, shared, place.corner(args.work.tiles.tile(piece.tile)).n, memory,
-                              step > 0);
+        multiply_scaled<plan>(sums, stage.index, shared, place.corner(args.work.tile(piece.tile)).n, memory, step > 0);
       else
         multiply<plan.blocks_together()>(sums, shared.a[stage.index], shared.b[stage.index], step > 0);
       release_after_products<plan>(ring, stage);
@@ -232,7 +236,7 @@ WM_DEVICE void store_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& shar
     f32 amax = 0.f;
     writer.write(SumsInTensorMemory<plan>{group, memory.template sums<plan.tile.m, plan.tile.n, Sum<plan>>(
                                                      accumulator.index * u32(plan.tile.n))},
-                 args, place.corner(args.work.tiles.tile(piece.tile)), amax);
+                 args, place.corner(args.work.tile(piece.tile)), amax);
     tcgen05::fence_before_thread_sync();  // each part was waited for when it was loaded
     barrier::sync_warp();
     sums_ring.release(accumulator);
@@ -281,15 +285,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void gemm_sm100(const __grid_con
   } else {
     name_role<"load">();
     if constexpr (plan.kind.by_tma()) {
-      if (warp == Warps::load && elect_one()) {
-        prefetch_first_stages<plan>(args, place);
-        grid::wait();
-        load_tiles<plan>(args, shared, place);
-      }
+      if (warp == Warps::load && elect_one()) load_tiles<plan>(args, shared, place);
       if constexpr (plan.claim)
         if (warp == Warps::claim && elect_one()) Claims<u32(plan.cluster_size())>(shared.tensor_memory.claims).claim();
     } else {
-      grid::wait();
       load_tiles<plan>(args, shared, place);
     }
   }

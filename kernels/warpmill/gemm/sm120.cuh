@@ -38,8 +38,7 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       const Stage stage = ring.wait();
       stamp<"multiply", "multiply">(step);
       if constexpr (plan.kind.scaled())
-        multiply_scaled_stage<plan>(sums, stage.index, first_row, place.corner(args.work.tiles.tile(piece.tile)),
-                                    shared);
+        multiply_scaled_stage<plan>(sums, stage.index, first_row, place.corner(args.work.tile(piece.tile)), shared);
       else
         multiply_stage<plan>(sums, stage.index, first_row, shared);
       barrier::sync_warp();
@@ -73,13 +72,10 @@ __global__ __launch_bounds__(plan.threads(),
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
     if constexpr (plan.kind.by_tma()) {
       if (warp_of_warpgroup() == 0 && elect_one()) {
-        prefetch_first_stages<plan>(args, place);
-        grid::wait();
         load_tiles<plan>(args, shared, place);
         grid::launch_dependents();  // nothing left to load: the next kernel's blocks may come and load
       }
     } else {
-      grid::wait();
       load_tiles<plan>(args, shared, place);
     }
   } else {

@@ -117,7 +117,7 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       multiply<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
     stamp<"multiply", "store">(number);
     if constexpr (plan.scatters()) {
-      Corner corner = place.corner(args.work.tiles.tile(piece.tile));
+      Corner corner = place.corner(args.work.tile(piece.tile));
       corner.m += first_row, corner.n += place.part_of_k * plan.written_columns();
       GemmSums<plan, plan.written_columns()> share;
       if (tile_sums.join(sums, share)) write_sums<plan, Function>(share, args, corner, writer);
@@ -148,6 +148,9 @@ __global__ __launch_bounds__(plan.threads(),
   } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps
     cache::prefetch(args.a);
     cache::prefetch(args.b);
+  } else if (plan.stores_by_engine() && threadIdx.x == 64) {  // nor the first store
+    cache::prefetch(args.d);
+    cache::prefetch(args.d_last);
   }
   if constexpr (plan.cluster_size() > 1)
     cluster::sync();  // the others' barriers must be there before our copies arrive at them
@@ -159,13 +162,10 @@ __global__ __launch_bounds__(plan.threads(),
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
     if constexpr (plan.kind.by_tma()) {
       if (warp_of_warpgroup() == 0 && elect_one()) {
-        prefetch_first_stages<plan>(args, place);
-        grid::wait();
         load_tiles<plan>(args, shared, place);
         grid::launch_dependents();  // nothing left to load: the next kernel's blocks may come and load
       }
     } else {
-      grid::wait();
       load_tiles<plan>(args, shared, place);
     }
   } else {

@@ -222,6 +222,27 @@ void CudaDevice::fill(void* stream, std::uint64_t destination, std::byte value, 
 
 std::shared_ptr<LoadedModule> CudaDevice::load(const Code& code) { return load_module(shared_from_this(), code); }
 
+// A kernel may start before the one ahead of it has ended, if that one lets it. Where it does not, what prepares the
+// early start only costs (0.2 us in a graph): while a stream is captured we can see what is ahead.
+bool CudaDevice::may_start_early(void* stream, CUfunction kernel) {
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver_.stream_capturing(as_stream(stream), &capturing) != CUDA_SUCCESS ||
+      capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE || !driver_.stream_capture)
+    return true;
+  const std::lock_guard lock(early_mutex_);
+  early_kernels_.insert(kernel);
+  const CUgraphNode* ahead = nullptr;
+  const CUgraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+  CUgraphNodeType type{};
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  return driver_.stream_capture(as_stream(stream), &capturing, nullptr, nullptr, &ahead, &edges, &count) ==
+             CUDA_SUCCESS &&
+         count == 1 && driver_.node_type(ahead[0], &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_KERNEL &&
+         driver_.kernel_node_parameters(ahead[0], &parameters) == CUDA_SUCCESS &&
+         early_kernels_.contains(parameters.func);
+}
+
 void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
                         std::span<const Argument> arguments) {
   const Current current(*this);
@@ -239,7 +260,8 @@ void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchCo
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attribute.value.clusterDim = {config.cluster.x, config.cluster.y, config.cluster.z};
   }
-  if (config.programmatic_dependent && info_.arch.major >= 9) {
+  if (config.programmatic_dependent && info_.arch.major >= 9 &&
+      may_start_early(stream, static_cast<CUfunction>(kernel.native))) {
     CUlaunchAttribute& attribute = attributes[attribute_count++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;

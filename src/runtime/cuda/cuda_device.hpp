@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "runtime/backend.hpp"
@@ -75,12 +76,16 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   [[noreturn]] void fail(CUresult result, const std::string& doing, ErrorCode otherwise);
 
  private:
+  bool may_start_early(void* stream, CUfunction kernel);
+
   const Driver& driver_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   DeviceInfo info_;
   std::mutex failure_mutex_;
   std::string first_failure_;  // of a kernel; the context is of no use from then on
+  std::mutex early_mutex_;
+  std::set<CUfunction> early_kernels_;  // that let the next kernel start early, of those that were captured
 };
 
 // cuda_module.cpp

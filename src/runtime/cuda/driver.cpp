@@ -75,6 +75,9 @@ Driver open() {
   library.required(driver.stream_context, "cuStreamGetCtx", 9020);
   library.required(driver.stream_number, "cuStreamGetId", 12000);
   library.required(driver.stream_capturing, "cuStreamIsCapturing", 10000);
+  library.optional(driver.stream_capture, "cuStreamGetCaptureInfo", 12030);
+  library.required(driver.node_type, "cuGraphNodeGetType", 10000);
+  library.required(driver.kernel_node_parameters, "cuGraphKernelNodeGetParams", 12000);
   library.required(driver.wait_event, "cuStreamWaitEvent", 3020);
   library.required(driver.create_event, "cuEventCreate", 2000);
   library.required(driver.destroy_event, "cuEventDestroy", 4000);

@@ -44,6 +44,9 @@ struct Driver {
   PFN_cuStreamGetCtx_v9020 stream_context;
   PFN_cuStreamGetId_v12000 stream_number;
   PFN_cuStreamIsCapturing_v10000 stream_capturing;
+  PFN_cuStreamGetCaptureInfo_v12030 stream_capture;  // optional
+  PFN_cuGraphNodeGetType_v10000 node_type;
+  PFN_cuGraphKernelNodeGetParams_v12000 kernel_node_parameters;
   PFN_cuStreamWaitEvent_v3020 wait_event;
   PFN_cuEventCreate_v2000 create_event;
   PFN_cuEventDestroy_v4000 destroy_event;
