@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gemm/rotation.hpp"
-#include "ops/gemm_problem.hpp"
+#include "ops/gemm_aligned.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/error.hpp"
 
@@ -91,7 +91,7 @@ std::optional<plan::TunedPlan> tune_gemm(const Device& device, const Shape& shap
   check_tunable(device.info());
   const Stream stream(device);
   const plan::ChipRates rates = plan::rates_of(device.info());
-  const GemmKind kind = ops::understand(stream, imagined_request(device, shape), rates.instruction).kind;
+  const GemmKind kind = ops::kind_to_run(ops::understand(stream, imagined_request(device, shape), rates.instruction));
   const plan::GemmShape sizes{shape.m, shape.n, shape.k};
   // Whatever is given in words is read before the first plan runs: once one does, an end of the process is its fault.
   std::vector<GemmPlan> by_hand, without;

@@ -7,7 +7,7 @@
 
 #include "commands/commands.hpp"
 #include "gemm/gemm_bench.hpp"
-#include "ops/gemm_problem.hpp"
+#include "ops/gemm_aligned.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
@@ -95,7 +95,7 @@ EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_v
 
 GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major, Major b_major) {
   const auto request = bench::imagined_request(device, shape, {.a_major = a_major, .b_major = b_major});
-  return ops::understand(Stream(device), request, plan::instruction_of(device.info().arch)).kind;
+  return ops::kind_to_run(ops::understand(Stream(device), request, plan::instruction_of(device.info().arch)));
 }
 
 bench::Shape shape_of(const GemmCommand& command) {

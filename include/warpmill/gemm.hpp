@@ -60,6 +60,9 @@ struct GemmRequest {
   // 8-bit floats: Hopper's tensor cores keep about 14 bits of a sum; this adds their sums of 128 products in full
   // precision.
   bool promote = false;
+  // Operands that the copy engine cannot read where they lie are copied to the stream's workspace first, where that
+  // pays; otherwise threads bring them.
+  bool align = true;
   std::optional<GemmPlan> plan{};  // by hand (its kind is filled in); else the tuned or the ranking's first
   // Where a timeline of the launch (of several, the last) goes: a build with stamps runs, and the call waits for it.
   Trace* trace = nullptr;
@@ -69,7 +72,8 @@ struct GemmResult {
   GemmPlan plan;      // what ran
   unsigned band = 0;  // tile rows walked together
   unsigned blocks = 0;
-  bool tuned = false;  // measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
+  bool tuned = false;    // measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
+  bool aligned = false;  // operands were copied first (GemmRequest::align)
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
   WARPMILL_API std::string path() const;
 };

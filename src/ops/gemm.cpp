@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "ops/device_state.hpp"
+#include "ops/gemm_aligned.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "ops/gemm_launch.hpp"
 #include "ops/gemm_problem.hpp"
@@ -30,7 +31,8 @@ using ops::PreparedLaunch;
 struct CallKey {
   GemmProblem problem;
   std::optional<GemmPlan> plan;
-  bool stamped;  // for a timeline
+  bool stamped;          // for a timeline
+  bool aligned = false;  // operands are copied first: the problem has them where they will be
   bool operator==(const CallKey&) const = default;
 
   // What the choice of a plan and its kernel depend on: the same matrices anywhere.
@@ -69,6 +71,7 @@ struct PreparedCall {
   Kernel kernel;
   std::vector<PreparedLaunch> launches;  // one, but for a long list
   GemmResult result;
+  std::optional<Kernel> copy;  // of operands, before
 };
 
 struct GemmState {
@@ -138,9 +141,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, GemmState& sta
     state.choices.add(anywhere, choice);
   }
   auto call = std::make_shared<PreparedCall>(
-      PreparedCall{choice->kernel, ops::prepare_launches(device, key.problem, choice->plan), {}});
+      PreparedCall{choice->kernel, ops::prepare_launches(device, key.problem, choice->plan), {}, {}});
+  if (key.aligned) call->copy = state.kernels.get(device, ops::aligned_copy_source(key.problem.kind.a));
   const PreparedLaunch& first = call->launches.front();
-  call->result = {choice->plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned};
+  call->result = {choice->plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned, key.aligned};
   return call;
 }
 
@@ -157,7 +161,8 @@ std::string GemmResult::path() const {
   };
   GemmKind kind = plan.exchange ? plan.kind.transposed() : plan.kind;  // in the caller's words
   const std::string a = producer(kind.a_producer, kind.a_major), b = producer(kind.b_producer, kind.b_major);
-  return fmt::format("{}{}", a == b ? a : fmt::format("a: {}; b: {}", a, b),
+  return fmt::format("{}{}{}", aligned ? "copied to aligned lines, " : "",
+                     a == b ? a : fmt::format("a: {}; b: {}", a, b),
                      plan.kind.store_by_threads() ? "; d: stored by threads" : "");
 }
 
@@ -182,7 +187,7 @@ TensorInstruction instruction_for(const Device& device, const std::optional<Gemm
 }
 
 // What is understood: prepared once, and launched. `request` says where everything lies.
-GemmResult run(const Stream& stream, const GemmRequest& request, const CallKey& key) {
+GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
   const Device& device = stream.device();
   const auto clear_amax = [&] {  // once nothing can be refused any more
     if (key.problem.kind.epilogue.amax) stream.fill(key.problem.amax.address, std::byte{0}, sizeof(float));
@@ -190,6 +195,12 @@ GemmResult run(const Stream& stream, const GemmRequest& request, const CallKey& 
   if (key.problem.m == 0 || key.problem.n == 0 || key.problem.batch == 0) {
     clear_amax();
     return {};
+  }
+  AlignedCopies copies{};
+  if (const std::size_t bytes = request.align ? ops::aligned_bytes(key.problem) : 0; bytes > 0) {
+    ops::check_overlaps(request);  // the key does not say where the operands lie
+    ops::AlignedProblem to = ops::aligned(key.problem, ops::scratch_of(stream, bytes));
+    key.problem = std::move(to.problem), key.aligned = true, copies = to.copies;
   }
   GemmState& state = ops::state_of<GemmState>(device);
   std::shared_ptr<const PreparedCall> call = state.calls.find(key);
@@ -202,6 +213,7 @@ GemmResult run(const Stream& stream, const GemmRequest& request, const CallKey& 
   for (const PreparedLaunch& part : call->launches) workspace_bytes = std::max(workspace_bytes, part.workspace_bytes);
   const std::uint64_t partials = workspace_bytes > 0 ? ops::workspace_of(stream, workspace_bytes) : 0;
   clear_amax();
+  if (call->copy) launch(stream, *call->copy, ops::aligned_copy_config(copies, device.info().multiprocessors), copies);
   for (const PreparedLaunch& part : call->launches) {
     LaunchConfig config = part.config;
     std::optional<trace::StampRecords> stamps;

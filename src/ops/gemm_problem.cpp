@@ -116,6 +116,7 @@ struct Arrival {
   Major major = Major::k;
   bool by_engine = false;
   Producer by_threads = Producer::elements;
+  bool lines = false;  // that lie along `major`: copied to another place, the engine could bring them
 };
 
 // Where one dimension has a single element both major-nesses fit; the one that the engine can read is taken.
@@ -135,6 +136,7 @@ Arrival arrival_of(const Operand& x, TensorInstruction instruction) {
     const bool copied = !reads_shared && x.bytes == 2;
     arrival = {Major::mn, spans, copied ? x.copies(x.matrix.column_stride) : Producer::elements};
   }
+  arrival.lines = engine && (arrival.major == Major::k ? along_k : along_mn && x.bytes == 2);
   return arrival;
 }
 
@@ -302,6 +304,9 @@ GemmProblem understand(const Stream& stream, const GemmRequest& request, TensorI
   if (!of_a.by_engine || !of_b.by_engine || p.k == 0) {
     kind.a_producer = p.k == 0 ? Producer::elements : of_a.by_threads;
     kind.b_producer = p.k == 0 ? Producer::elements : of_b.by_threads;
+    const bool copied = p.k > 0 && !kind.listed && of_a.lines && of_b.lines;
+    p.copy_a = copied && !of_a.by_engine;
+    p.copy_b = copied && !of_b.by_engine;
   }
 
   add_result(p, d);

@@ -43,7 +43,8 @@ struct GemmProblem {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Matrix a, b, d, c;
   ListedMatrices listed;
-  Scales a_scales, b_scales;  // of operands with block scales
+  bool copy_a = false, copy_b = false;  // the copy engine could bring both operands if these were copied (gemm_aligned)
+  Scales a_scales, b_scales;            // of operands with block scales
   Vector row_scale, column_scale, row_bias, column_bias, amax, d_scale;
   std::string expression;
 

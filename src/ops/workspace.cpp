@@ -22,6 +22,42 @@ struct Held {
   std::vector<Buffer> buffers;  // those that were too small stay: a graph captured before may still use them
 };
 
+// The driver's own handles (up to 2) may mean another stream in each thread.
+std::thread::id thread_of(const Stream& stream) {
+  const bool special = reinterpret_cast<std::uintptr_t>(stream.native()) <= 2;
+  return special ? std::this_thread::get_id() : std::thread::id();
+}
+
+// Of all devices and streams.
+class Workspaces {
+ public:
+  std::uint64_t get(const Stream& stream, std::size_t bytes, bool zeroed) {
+    const Device& device = stream.device();
+    const auto number = device.backend().stream_number(stream.native());
+    const std::lock_guard lock(mutex_);
+    Held& held = held_[{&device.backend(), stream.native(), thread_of(stream)}];
+    if (held.buffers.empty() || held.buffers.back().bytes() < bytes) {
+      if (!number)
+        throw Error(ErrorCode::invalid_argument,
+                    "this product needs workspace, and memory cannot be allocated while the stream is captured: run it "
+                    "once on this stream before the capture");
+      Buffer buffer(device, std::bit_ceil(std::max<std::size_t>(bytes, 1 << 20)));
+      if (zeroed) stream.fill(buffer.address(), std::byte{0}, buffer.bytes());
+      held.buffers.push_back(std::move(buffer));
+    }
+    if (number && held.stream_number != *number) {
+      // The handle of a stream that is gone: its work may still run.
+      if (held.stream_number != 0) device.synchronize();
+      held.stream_number = *number;
+    }
+    return held.buffers.back().address();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<const void*, const void*, std::thread::id>, Held> held_;
+};
+
 // Counters of one device, in slabs.
 struct Counters {
   static constexpr std::size_t per_slab = 16384;
@@ -39,12 +75,6 @@ struct Counters {
     return address;
   }
 };
-
-// The driver's own handles (up to 2) may mean another stream in each thread.
-std::thread::id thread_of(const Stream& stream) {
-  const bool special = reinterpret_cast<std::uintptr_t>(stream.native()) <= 2;
-  return special ? std::this_thread::get_id() : std::thread::id();
-}
 
 // A run on the virtual GPU may be stopped half way, and then it has cleared nothing.
 std::uint64_t cleared(const Stream& stream, std::uint64_t address, std::size_t bytes) {
@@ -82,28 +112,13 @@ std::uint64_t counter_of(const Stream& stream) {
 }
 
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
-  static std::mutex mutex;
-  static auto& all =
-      *new std::map<std::tuple<const void*, const void*, std::thread::id>, Held>;  // never destroyed: no order at exit
-  const Device& device = stream.device();
-  const auto number = device.backend().stream_number(stream.native());
-  const std::lock_guard lock(mutex);
-  Held& held = all[{&device.backend(), stream.native(), thread_of(stream)}];
-  if (held.buffers.empty() || held.buffers.back().bytes() < bytes) {
-    if (!number)
-      throw Error(ErrorCode::invalid_argument,
-                  "this product needs workspace, and memory cannot be allocated while the stream is captured: run it "
-                  "once on this stream before the capture");
-    Buffer buffer(device, std::bit_ceil(std::max<std::size_t>(bytes, 1 << 20)));
-    stream.fill(buffer.address(), std::byte{0}, buffer.bytes());
-    held.buffers.push_back(std::move(buffer));
-  }
-  if (number && held.stream_number != *number) {
-    // The handle of a stream that is gone: its work may still run.
-    if (held.stream_number != 0) device.synchronize();
-    held.stream_number = *number;
-  }
-  return cleared(stream, held.buffers.back().address(), bytes);
+  static auto& all = *new Workspaces;  // never destroyed: no order at exit
+  return cleared(stream, all.get(stream, bytes, true), bytes);
+}
+
+std::uint64_t scratch_of(const Stream& stream, std::size_t bytes) {
+  static auto& all = *new Workspaces;  // as above
+  return all.get(stream, bytes, false);
 }
 
 }  // namespace wm::ops

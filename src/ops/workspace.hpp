@@ -13,6 +13,9 @@ namespace wm::ops {
 // writes there clears it. Made and grown when needed, kept until the process ends: a captured graph may hold it.
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes);
 
+// The same without a word on what they hold: a kernel writes there, and a later one of the stream reads it.
+std::uint64_t scratch_of(const Stream& stream, std::size_t bytes);
+
 // The same for a few bytes, counter_bytes at most: of the stream; or while it is captured, of that launch alone, so
 // that different graphs may run beside each other and be captured from streams that were never used. (Instances of one
 // graph share it, as they share its results: they run one after the other.)

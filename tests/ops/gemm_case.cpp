@@ -195,7 +195,7 @@ const PlacedMatrix* GemmRun::vector(std::optional<View> GemmEpilogue::*which) co
 }
 
 GemmRequest GemmRun::request() const {
-  GemmRequest request{.a = a_.view(), .b = b_.view(), .d = d_.view(), .promote = case_.promote};
+  GemmRequest request{.a = a_.view(), .b = b_.view(), .d = d_.view(), .promote = case_.promote, .align = case_.align};
   GemmEpilogue& e = request.epilogue;
   e.alpha = case_.epilogue.alpha;
   e.beta = case_.epilogue.beta;

@@ -56,6 +56,7 @@ struct GemmCase {
   Layout a_layout{}, b_layout{.columns = true}, d_layout{};  // both operands along k
   EpilogueCase epilogue{};
   bool promote = false;
+  bool align = true;
   std::string plan{};  // as plan::plan_from_text reads it, or empty: the ranking's first
   std::uint64_t seed = 1;
 };
