@@ -1,6 +1,7 @@
 // Families of GEMM plans.
 #include "plan/gemm_candidates.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "plan/gemm_tensor_memory.hpp"
@@ -44,7 +45,8 @@ class Collector {
     const std::int64_t most_blocks = (plan.scatters() ? 3 : 1) * rates_.multiprocessors;
     if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > most_blocks) return false;
     // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
-    return !plan.exchange || asked.m <= 1024;
+    constexpr std::int64_t few = 1536;
+    return !plan.exchange || std::min(asked.m, asked.n) <= few;
   }
 
   const GemmKind& kind_;
@@ -63,8 +65,8 @@ void add_wgmma_plans(Collector& to) {
         const int blocks = cluster.m * cluster.n;
         to.add({.tile = {64, n}, .cluster = cluster, .multiply_groups = 1, .exchange = exchange});
         if (n >= 32) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
-        if (n >= 64 && n <= 128 && blocks <= 2) to.add({.tile = {256, n}, .cluster = cluster, .exchange = exchange});
-        if (n >= 64 && n <= 176)
+        if (n >= 64 && n <= 160 && blocks <= 2) to.add({.tile = {256, n}, .cluster = cluster, .exchange = exchange});
+        if (n >= 64 && n <= 192)
           to.add({.tile = {192, n}, .cluster = cluster, .multiply_groups = 3, .exchange = exchange});
         if (n >= 64 && n <= 192)
           to.add({.pipelining = Pipelining::pingpong, .tile = {128, n}, .cluster = cluster, .exchange = exchange});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "plan/gemm_candidates.hpp"
 #include "plan/gemm_tensor_memory.hpp"
@@ -150,6 +151,9 @@ void correct(GemmEstimate& e, const GemmShape& asked, const GemmTrees& trees) {
   e.seconds *= trees.factor(traits_of(e, asked));
 }
 
+// Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
+double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
+
 bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; }
 
 }  // namespace
@@ -182,7 +186,12 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
       double(work.tiles.rows),
       double(work.tiles.columns),
       (double(asked.m) + double(asked.n)) * double(asked.k) * double(asked.batch) * plan.kind.operand_bytes() * 1e-6,
-      double(asked.k)};
+      double(asked.k),
+      filled(double(asked.k), double(e.schedule.steps) * plan.cluster.k, plan.tile_k()),
+      alignment(asked.k * plan.kind.operand_bytes()),
+      plan.exchange ? 1.0 : 0.0,
+      double(asked.m) * double(asked.n) * double(asked.batch) * plan.d_bytes() * 1e-6,
+      alignment(asked.n * plan.d_bytes())};
 }
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {

@@ -39,6 +39,11 @@ inline constexpr std::string_view gemm_trait_names[] = {
     "column_tiles",  //
     "megabytes",     // of both operands
     "k",
+    "k_filled",       // of the steps' elements along k, those that the operands have
+    "row_alignment",  // of the operands' rows in device memory: bytes, a power of two up to 128
+    "exchanged",      // 1: the rows of a tile are B's
+    "d_megabytes",
+    "d_alignment",  // of D's rows, likewise
 };
 using GemmTraits = std::array<double, std::size(gemm_trait_names)>;
 

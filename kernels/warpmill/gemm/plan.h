@@ -237,8 +237,11 @@ struct GemmPlan {
     return (kind.d_columns ? strip_columns() * (strip_rows() / 64) : strip_rows()) * row_bytes;
   }
   // Output strips that a multiply group has in flight: the copy engine stores one while the next is made. A block that
-  // stores a part of each tile has few; where operands stay in registers, stages are scarcer than time to store.
-  constexpr int out_buffers() const { return facts().reads_shared && multiply_groups < 3 && !scatters() ? 2 : 1; }
+  // stores a part of each tile has few; where operands stay in registers, stages are scarcer than time to store, and so
+  // they are in the largest tiles.
+  constexpr int out_buffers() const {
+    return facts().reads_shared && multiply_groups < 3 && !scatters() && tile.m + tile.n <= 384 ? 2 : 1;
+  }
   constexpr int out_bytes() const {
     return kind.store_by_threads() ? 0 : strip_bytes() * out_buffers() * multiply_groups;
   }
