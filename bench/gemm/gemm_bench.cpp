@@ -4,51 +4,98 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <random>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "gemm/cublas_lt.hpp"
+#include "gemm/foreign.hpp"
 #include "gemm/rotation.hpp"
+#include "ops/gemm_aligned.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "ops/gemm_problem.hpp"
+#include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
-#include "plan/gemm_ranking.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::bench {
 namespace {
 
+// It may round sums of parts of k to D's type; another product would be off by hundreds.
+constexpr double peer_limit = 32;
+
+// Products of a rotation, recorded for replay, and what stands before each of them by itself.
+class Recorded {
+ public:
+  using Work = std::function<void(const RandomProduct&)>;
+  Recorded(const Rotation& rotation, const Work& before, const Work& product)
+      : rotation_(rotation), whole_(rotation.record([&](const RandomProduct& problem) {
+          if (before) before(problem);
+          product(problem);
+        })) {
+    if (before) before_.emplace(rotation.record(before));
+  }
+  // Of one product, after what stands before it.
+  double seconds() const {
+    const double all = rotation_.seconds(whole_);
+    return before_ ? all - rotation_.seconds(*before_) : all;
+  }
+
+ private:
+  const Rotation& rotation_;
+  Graph whole_;
+  std::optional<Graph> before_;
+};
+
 class Measurement {
  public:
-  explicit Measurement(const Device& device)
-      : device_(device), stream_(device), workspace_(device, CublasLt::workspace_bytes) {}
+  Measurement(const Device& device, const GemmOptions& options)
+      : options_(options), device_(device), stream_(device), workspace_(device, CublasLt::workspace_bytes) {
+    if (!options.behind) return;
+    foreign_.emplace(device);
+    before_ = [this](const RandomProduct& problem) { foreign_->write_a(stream_, problem); };
+  }
 
-  void measure(const Shape& shape, const GemmOptions& options, GemmTable& table) {
+  // The kernels of these shapes, into the cache, as many at a time as there are cores; the measurement then loads them.
+  void compile(std::span<const Shape> shapes) {
+    std::vector<GemmPlan> plans;
+    for (const Shape& shape : shapes) try {
+        std::ranges::copy(plans_of(kind_of(imagined_request(device_, shape)), shape), std::back_inserter(plans));
+      } catch (const Error&) {  // the measurement says it
+      }
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i; (i = next++) < plans.size();) try {
+          ops::compile(ops::gemm_source(plans[i]), device_.info().arch, ops::Target::chip);
+        } catch (const Error&) {  // as above
+        }
+    };
+    std::vector<std::jthread> threads(std::max(1u, std::thread::hardware_concurrency()));
+    for (std::jthread& thread : threads) thread = std::jthread(work);
+  }
+
+  void measure(const Shape& shape, GemmTable& table) {
     const Rotation rotation(stream_, shape);
     const auto product = peer_.prepare(shape);
-    std::optional<Graph> peer;
+    std::optional<Recorded> peer;
     if (product)
-      peer.emplace(rotation.record(
-          [&](const RandomProduct& problem) { peer_.run(*product, stream_.native(), problem, workspace_); }));
+      peer.emplace(rotation, before_,
+                   [&](const RandomProduct& problem) { peer_.run(*product, stream_.native(), problem, workspace_); });
 
     const auto measure_plan = [&](std::optional<GemmPlan> plan) {
-      table.rows.push_back(measured(rotation, plan, options.rounds, peer));
+      table.rows.push_back(measured(rotation, plan, peer));
       const GemmRow& row = table.rows.back();
-      options.measured(fmt::format("{} x {} x {} {}: {}, {:.1f} us, ratio {:.3f}", shape.m, shape.n, shape.k,
-                                   name_of(shape.operands), plan::text_of(row.plan), row.ours_us, row.ratio));
+      options_.measured(fmt::format("{} x {} x {} {}: {}, {:.1f} us, ratio {:.3f}", shape.m, shape.n, shape.k,
+                                    name_of(shape.operands), plan::text_of(row.plan), row.ours_us, row.ratio));
     };
-    const GemmKind kind = ops::understand(stream_, rotation.first().request(), rates().instruction).kind;
+    const GemmKind kind = kind_of(rotation.first().request());
+    const std::vector<GemmPlan> plans = plans_of(kind, shape);
     const std::size_t first = table.rows.size();
-    std::vector<GemmPlan> plans = ranked(kind, options, shape);
-    measure_plan(options.untuned && !plans.empty() ? std::optional(plans.front()) : std::nullopt);
+    measure_plan(options_.untuned && !plans.empty() ? std::optional(plans.front()) : std::nullopt);
     table.rows[first].chosen = true;
-    std::erase(plans, table.rows[first].plan);
-    plans.resize(std::min(plans.size(), static_cast<std::size_t>(options.plans - 1 + options.random_plans)));
-    for (const std::string& text : options.by_hand) plans.push_back(plan::plan_from_text(text, kind));
-    compile_together(plans);
-    for (const GemmPlan& plan : plans) measure_plan(plan);
+    for (std::size_t i = 1; i < plans.size(); ++i) measure_plan(plans[i]);
   }
 
   std::string peer_name() const { return "cuBLASLt " + peer_.version(); }
@@ -56,32 +103,29 @@ class Measurement {
  private:
   plan::ChipRates rates() const { return plan::rates_of(device_.info()); }
 
-  // The ranking's plans: its best in order, the others shuffled where some of them are wanted.
-  std::vector<GemmPlan> ranked(const GemmKind& kind, const GemmOptions& options, const Shape& shape) const {
+  GemmKind kind_of(const GemmRequest& request) const {
+    return ops::kind_to_run(ops::understand(stream_, request, rates().instruction));
+  }
+
+  // What the library takes, then the ranking's best in order, some of the others, and those by hand.
+  std::vector<GemmPlan> plans_of(const GemmKind& kind, const Shape& shape) const {
+    const plan::GemmShape sizes{shape.m, shape.n, shape.k};
     std::vector<GemmPlan> plans;
-    for (const auto& estimate : plan::rank(kind, {shape.m, shape.n, shape.k}, rates())) plans.push_back(estimate.plan);
-    const auto others = plans.begin() + std::min<std::ptrdiff_t>(std::ssize(plans), options.plans);
-    if (options.random_plans > 0)
+    for (const auto& estimate : plan::rank(kind, sizes, rates())) plans.push_back(estimate.plan);
+    if (const auto own = options_.untuned ? std::nullopt : plan::choose(kind, sizes, rates(), device_.info().name)) {
+      std::erase(plans, own->plan);
+      plans.insert(plans.begin(), own->plan);
+    }
+    const auto others = plans.begin() + std::min<std::ptrdiff_t>(std::ssize(plans), options_.plans);
+    if (options_.random_plans > 0)
       std::shuffle(others, plans.end(), std::mt19937_64(static_cast<std::uint64_t>(shape.m * shape.n * shape.k)));
+    plans.resize(std::min(plans.size(), static_cast<std::size_t>(options_.plans + options_.random_plans)));
+    for (const std::string& text : options_.by_hand) plans.push_back(plan::plan_from_text(text, kind));
     return plans;
   }
 
-  // Into the cache, as many at a time as there are cores; the measurement then loads them.
-  void compile_together(const std::vector<GemmPlan>& plans) {
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      for (std::size_t i; (i = next++) < plans.size();) try {
-          ops::compile(ops::gemm_source(plans[i]), device_.info().arch, ops::Target::chip);
-        } catch (const Error&) {  // the measurement says it
-        }
-    };
-    std::vector<std::jthread> threads(std::max(1u, std::thread::hardware_concurrency()));
-    for (std::jthread& thread : threads) thread = std::jthread(work);
-  }
-
   // Without a plan: the library's own choice.
-  GemmRow measured(const Rotation& rotation, const std::optional<GemmPlan>& plan, int rounds,
-                   const std::optional<Graph>& peer) {
+  GemmRow measured(const Rotation& rotation, const std::optional<GemmPlan>& plan, const std::optional<Recorded>& peer) {
     const RandomProduct& first = rotation.first();
     const Shape& shape = first.shape;
     first.poison(stream_);
@@ -94,34 +138,30 @@ class Measurement {
                 .chosen = !plan,
                 .tuned = result.tuned};
     row.error = first.sampled_error();
-    const Graph mine = rotation.record(product);
+    const Recorded mine(rotation, before_, product);
+    bool beside = peer.has_value();
     for (int i = 0; i < 3; ++i) {  // warm-up; what a replay leaves is checked, the peer's too
-      if (peer) {
+      if (beside) {
         first.poison(stream_);
-        rotation.seconds(*peer);
-        // It may round sums of parts of k to D's type; another product would be off by hundreds.
-        constexpr double peer_limit = 32;
+        peer->seconds();
         if (const double error = i == 0 ? first.sampled_error() : 0; !(error < peer_limit))
-          throw Error(ErrorCode::execution,
-                      fmt::format("cuBLASLt's product of {} x {} x {} is off by {:.3g} times what rounding allows: the "
-                                  "two do not compute the same",
-                                  shape.m, shape.n, shape.k, error));
+          row.peer_error = error, beside = false;
       }
       first.poison(stream_);
-      rotation.seconds(mine);
+      mine.seconds();
     }
     row.error = std::max(row.error, first.sampled_error());
     std::vector<double> mine_seconds, peer_seconds, ratios;
-    for (int round = 0; round < rounds; ++round) {
-      mine_seconds.push_back(rotation.seconds(mine));
-      if (!peer) continue;
-      peer_seconds.push_back(rotation.seconds(*peer));
+    for (int round = 0; round < options_.rounds; ++round) {
+      mine_seconds.push_back(mine.seconds());
+      if (!beside) continue;
+      peer_seconds.push_back(peer->seconds());
       ratios.push_back(peer_seconds.back() / mine_seconds.back());
     }
     row.estimate_us = plan::estimate(result.plan, {shape.m, shape.n, shape.k}, rates()).seconds * 1e6;
     row.floor_us = floor_of(shape, rates()).seconds() * 1e6;
     row.ours_us = quantile(mine_seconds, 0.5) * 1e6;
-    if (peer) {
+    if (beside) {
       row.peer_us = quantile(peer_seconds, 0.5) * 1e6;
       row.ratio = quantile(ratios, 0.5);
       row.ratio_low = quantile(ratios, 0.25);
@@ -130,10 +170,13 @@ class Measurement {
     return row;
   }
 
+  const GemmOptions& options_;
   Device device_;
   Stream stream_;
   CublasLt peer_;
   Buffer workspace_;
+  std::optional<ForeignKernel> foreign_;
+  Recorded::Work before_;  // each product, or nothing
 };
 
 }  // namespace
@@ -169,12 +212,16 @@ void measure_gemm(const Device& device, const GemmOptions& options, GemmTable& t
     throw Error(ErrorCode::unsupported,
                 "the GEMM benchmark measures a GPU against cuBLASLt; " + device.info().id + " is none");
   if (options.shapes.empty()) throw Error(ErrorCode::invalid_argument, "there is no shape to measure");
-  Measurement measurement(device);
+  Measurement measurement(device, options);
   const Shape& one = options.shapes.front();
-  table = {device.info().name, measurement.peer_name(), one.operands, one.d, {}, device.info().multiprocessors};
-  for (const Shape& shape : options.shapes) {
-    options.begin(shape);
-    measurement.measure(shape, options, table);
+  table = {device.info().name, measurement.peer_name(), one.operands, one.d, {}, device.info().multiprocessors,
+           options.behind};
+  constexpr std::size_t together = 16;  // shapes whose kernels are compiled at a time
+  const std::span<const Shape> shapes = options.shapes;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    options.begin(shapes[i]);
+    if (i % together == 0) measurement.compile(shapes.subspan(i, std::min(together, shapes.size() - i)));
+    measurement.measure(shapes[i], table);
   }
 }
 

@@ -25,6 +25,7 @@ struct GemmOptions {
   int random_plans = 0;              // further ones that the ranking has, wherever
   std::vector<std::string> by_hand;  // further plans, as text: "128x256 s4 c2x1 b8"
   bool untuned = false;              // the ranking's first is what the library takes, whatever was measured before
+  bool behind = false;               // each product behind a foreign kernel that writes A: what the product adds to it
   // Before each shape, and after each plan with what was found. They may throw, which ends the measurement.
   std::function<void(const Shape&)> begin = [](const Shape&) {};
   std::function<void(const std::string&)> measured = [](const std::string&) {};
@@ -39,10 +40,11 @@ struct GemmRow {
   bool tuned = false;                    // from the table of measured plans
   double estimate_us = 0;                // what the model expected
   double floor_us = 0;                   // floor_of(shape) on this chip
-  double ours_us = 0, peer_us = 0;       // medians; the peer's is 0 where it does not serve the shape
+  double ours_us = 0, peer_us = 0;       // medians; the peer's is 0 where it does not serve the shape, or wrongly
   double ratio = 0;                      // median over the rounds of peer time / our time
   double ratio_low = 0, ratio_high = 0;  // quartiles
   double error = 0;                      // RandomProduct::sampled_error
+  double peer_error = 0;                 // and the peer's, where that computes something else: there is no ratio then
 
   double tflops() const { return shape.flops() / ours_us * 1e-6; }
   double peer_tflops() const { return peer_us > 0 ? shape.flops() / peer_us * 1e-6 : 0; }
@@ -56,6 +58,7 @@ struct GemmTable {
   DType operands = DType::bf16, d = DType::bf16;
   std::vector<GemmRow> rows;
   int multiprocessors = 0;  // of the device
+  bool behind = false;      // GemmOptions::behind
 };
 
 // Fills the table row by row: what ends it half way loses nothing.

@@ -53,15 +53,17 @@ Summary summary_of(const GemmTable& table) {
 }
 
 std::string text_of(const GemmTable& table) {
-  std::string text = fmt::format("{}, {} against {}, random data, graph replay, interleaved\n\n", table.device,
-                                 types(table), table.peer);
+  std::string text = fmt::format(
+      "{}, {} against {}, random data, graph replay, interleaved{}\n\n", table.device, types(table), table.peer,
+      table.behind ? ", each behind an elementwise kernel that writes A, without its time" : "");
   text +=
       "| m x n x k | plan | band | path | us | TFLOP/s | TB/s | peer TFLOP/s | ratio (quartiles) | of the ceiling | "
       "error |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const GemmRow& r : table.rows) {
     const std::string ratio = r.ratio > 0 ? fmt::format("{:.0f} | {:.3f} ({:.3f} to {:.3f})", r.peer_tflops(), r.ratio,
                                                         r.ratio_low, r.ratio_high)
-                                          : "does not serve it | ";
+                              : r.peer_error > 0 ? fmt::format("off by {:.3g} | ", r.peer_error)
+                                                 : "does not serve it | ";
     text += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.0f} | {} | {} | {:.0f}% | {:.2f} |\n", name(r.shape),
                         plan::text_of(r.plan), r.band, r.path, r.ours_us, r.tflops(),
                         r.shape.m <= few_rows ? fmt::format("{:.2f}", r.terabytes()) : "", ratio,
@@ -109,11 +111,13 @@ std::string to_json(std::span<const GemmTable> tables) {
                       {"ratio", r.ratio},
                       {"ratio_quartiles", {r.ratio_low, r.ratio_high}},
                       {"ceiling_share", r.ceiling_share()},
-                      {"error", r.error}});
+                      {"error", r.error},
+                      {"peer_error", r.peer_error}});
     const Summary s = summary_of(table);
     all.push_back({{"device", table.device},
                    {"multiprocessors", table.multiprocessors},
                    {"peer", table.peer},
+                   {"behind", table.behind},
                    {"dtype", name_of(table.operands)},
                    {"d", name_of(table.d)},
                    {"geometric_mean", s.all},
