@@ -37,6 +37,9 @@ inline void add_attention(CLI::App& app, AttentionOptions& attention) {
                  "(queries/keys)")
       ->delimiter(',')
       ->allow_extra_args(false);
+  app.add_option("--key-lengths", attention.key_lengths, "of each batch, in device memory: so many keys count")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("!--no-lse", attention.lse, "without the logarithms of the sums");
 }
 inline void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
@@ -46,6 +49,6 @@ inline void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
 
 inline constexpr const char* attention_plan_help =
     "a plan by hand: queries of a tile by keys of a step, stages, strips of the output, as in '128x176 s2 o1', and "
-    "noturns after them or not";
+    "packed4 (queries of each of several heads in a tile) or noturns after them or not";
 
 }  // namespace wm::cli

@@ -81,6 +81,14 @@ bench::AttentionCase case_of(const AttentionOptions& options) {
   attention.lse = options.lse;
   attention.alibi = options.alibi;
   attention.sinks = options.sinks;
+  if (!options.key_lengths.empty()) {
+    if (static_cast<std::int64_t>(options.key_lengths.size()) != attention.batch || !options.lengths.empty())
+      refuse(fmt::format("--key-lengths are one for each of {} batches, without --lengths", attention.batch));
+    for (const std::int64_t length : options.key_lengths)
+      if (length < 0 || length > attention.keys)
+        refuse(fmt::format("a key length of {}; there are 0 to {} keys", length, attention.keys));
+    attention.key_lengths = options.key_lengths;
+  }
   if (options.documents > 0) {
     if (!options.lengths.empty()) refuse("--documents and --lengths exclude each other");
     attention.set_documents(options.documents);
@@ -104,6 +112,7 @@ AttentionKind kind_of(const bench::AttentionCase& attention) {
           .mask = limits.facts,
           .softcap = attention.softcap > 0,
           .sequences = !attention.sequences.empty(),
+          .lengths = !attention.key_lengths.empty(),
           .alibi = attention.alibi ? plan::alibi_of(limits) : Alibi::none,
           .sinks = attention.sinks,
           .expressions = {!attention.score.empty(), !attention.mask_expression.empty(), !attention.skip.empty(),
@@ -136,6 +145,8 @@ std::vector<std::string> words_of(const AttentionOptions& options) {
   if (options.softcap > 0) add("--softcap", fmt::format("{}", options.softcap));
   if (options.scale) add("--scale", fmt::format("{}", *options.scale));
   if (!options.lengths.empty()) add("--lengths", fmt::format("{}", fmt::join(options.lengths, ",")));
+  if (!options.key_lengths.empty()) add("--key-lengths", fmt::format("{}", fmt::join(options.key_lengths, ",")));
+  if (options.documents > 0) add("--documents", std::to_string(options.documents));
   if (options.causal) words.emplace_back("--causal");
   if (options.alibi) words.emplace_back("--alibi");
   if (options.sinks) words.emplace_back("--sinks");
@@ -167,6 +178,7 @@ std::string text_of(const bench::AttentionCase& a) {
   if (a.alibi) text += ", ALiBi";
   if (a.sinks) text += ", sinks";
   if (!a.mask_expression.empty()) text += ", documents";
+  if (!a.key_lengths.empty()) text += fmt::format(", of the keys {}", fmt::join(a.key_lengths, ", "));
   return text;
 }
 

@@ -154,7 +154,8 @@ struct AttentionOptions {
   std::string layout = "heads-first";
   bool lse = true, alibi = false, sinks = false;
   int documents = 0;
-  std::vector<std::string> lengths;  // of sequences, in the place of batch and length
+  std::vector<std::int64_t> key_lengths;  // that count, of each batch
+  std::vector<std::string> lengths;       // of sequences, in the place of batch and length
 };
 struct AttentionCommand {
   AttentionOptions attention;

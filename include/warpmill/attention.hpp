@@ -67,6 +67,9 @@ struct AttentionRequest {
   // value.
   std::optional<View> alibi_slopes{}, sinks{};
   AttentionExpressions expressions{};
+  // i32 [batch], in device memory: so many of the keys of each batch count, as of a cache that has room for more. What
+  // lies beyond is not looked at. Without sequences.
+  std::optional<View> key_lengths{};
   std::optional<AttentionSequences> sequences{};
   std::optional<AttentionPlan> plan{};  // by hand (its kind is filled in)
   Trace* trace = nullptr;  // where a timeline of the launch goes: a build with stamps runs, and the call waits for it

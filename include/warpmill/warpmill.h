@@ -270,6 +270,7 @@ typedef struct wm_attention_request {
   const char* const* array_names;
   const wm_view* const* arrays;
   size_t array_count;
+  const wm_view* key_lengths; /* i32, one for each batch: so many of its keys count */
 } wm_attention_request;
 WM_API wm_status wm_attention(const wm_stream* stream, const wm_attention_request* request, wm_launched* launched);
 

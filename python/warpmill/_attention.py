@@ -16,7 +16,8 @@ Window = Union[None, int, Tuple[Optional[int], Optional[int]]]
 def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = None, softcap: Optional[float] = None,
               scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
               return_lse: bool = False, *, out: Any = None, align: str = "beginnings", max_seqlen_q: int = 0,
-              max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, score: str = "", mask: str = "",
+              max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, key_lengths: Any = None,
+              score: str = "", mask: str = "",
               skip: str = "", whole: str = "", arrays: Optional[Dict[str, Any]] = None, plan: Optional[str] = None,
               stream: Any = None, device: Any = None) -> Any:
     """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16 or f16.
@@ -37,6 +38,8 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     what becomes of a `score`. mask: whether query q sees key k. skip, whole: of the queries q_first to q_last and the
     keys k_first to k_last, that none sees any and that every one sees all.
 
+    key_lengths: int32[batch]: so many of the keys of each batch count, as of a cache with room for more.
+
     cu_seqlens_q, cu_seqlens_k: int32 offsets of sequences that lie one behind the other; q, k and v have no batch
     dimension then. max_seqlen_q, max_seqlen_k: the longest, where they are known; they help to choose a plan.
 
@@ -48,10 +51,11 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     >>> wm.attention(q, q[:, :1], v, mask="document[q] == document[k]", arrays={"document": document})[0, 1, :, 0]
     array([0.5, 0.5, 3. , 3. , 3. ], dtype=float16)
     """
-    if score or mask or skip or whole:
+    if score or mask or skip or whole or key_lengths is not None:
         return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
                       max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device,
-                      {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays)
+                      {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays,
+                      key_lengths)
     if _matmul.torch_is_compiling():
         from .torch import attention_operator
         return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out,
@@ -81,7 +85,8 @@ def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
 def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Optional[float], scale: Optional[float],
            cu_seqlens_q: Any, cu_seqlens_k: Any, return_lse: bool, out: Any, align: str, max_seqlen_q: int,
            max_seqlen_k: int, alibi_slopes: Any, sinks: Any, plan: Optional[str], stream: Any, on: Any,
-           expressions: Optional[Dict[str, str]] = None, arrays: Optional[Dict[str, Any]] = None) -> Any:
+           expressions: Optional[Dict[str, str]] = None, arrays: Optional[Dict[str, Any]] = None,
+           key_lengths: Any = None) -> Any:
     """attention() of arrays of any kind."""
     if align not in ("beginnings", "ends"):
         raise ValueError(f"align is {align!r}; it is 'beginnings' or 'ends'")
@@ -98,7 +103,7 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
     target = operands[0].device
     others = {name: operand(array, name, target if on is None else on)
               for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"),
-                                  (alibi_slopes, "alibi_slopes"), (sinks, "sinks")) if array is not None}
+                                  (alibi_slopes, "alibi_slopes"), (sinks, "sinks"), (key_lengths, "key_lengths")) if array is not None}
     read = {name: operand(array, name, target if on is None else on) for name, array in (arrays or {}).items()}
     together(operands + list(others.values()) + list(read.values()), names + list(others) + list(read))
     shape = operands[0].shape[:-1] + operands[2].shape[-1:]

@@ -78,7 +78,8 @@ class AttentionRequest(Sized):
                    ("key_offsets", POINTER(View)), ("longest_queries", c_int64), ("longest_keys", c_int64),
                    ("plan", c_char_p), ("alibi_slopes", POINTER(View)), ("sinks", POINTER(View))]
                 + [(name, c_char_p) for name in ("score", "mask", "skip", "whole")]
-                + [("array_names", POINTER(c_char_p)), ("arrays", POINTER(POINTER(View))), ("array_count", c_size_t)])
+                + [("array_names", POINTER(c_char_p)), ("arrays", POINTER(POINTER(View))), ("array_count", c_size_t),
+                   ("key_lengths", POINTER(View))])
 
 
 class PlanInfo(Sized):

@@ -81,6 +81,7 @@ AttentionRequest attention_request(const Device& device, const wm_attention_requ
                                        given.longest_keys};
   own.alibi_slopes = maybe_view(device, given.alibi_slopes, "alibi_slopes");
   own.sinks = maybe_view(device, given.sinks, "sinks");
+  own.key_lengths = maybe_view(device, given.key_lengths, "key_lengths");
   const auto text = [](const char* words) { return std::string(words ? words : ""); };
   own.expressions = {text(given.score), text(given.mask), text(given.skip), text(given.whole), {}};
   for (std::size_t i = 0; i < given.array_count; ++i)

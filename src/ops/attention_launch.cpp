@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,19 +13,24 @@
 namespace wm::ops {
 namespace {
 
-TensorMap map_heads(const Device& device, std::string_view name, DType dtype, const HeadTensor& tensor,
-                    std::int64_t batch, std::int64_t heads, std::int64_t dim, std::int64_t box_positions) {
+// Dimensions, the outermost first, with strides in elements; the last is a head's elements.
+struct MappedDims {
+  std::vector<std::int64_t> sizes, strides, box;
+};
+
+TensorMap map_heads(const Device& device, std::string_view name, DType dtype, std::uint64_t address,
+                    const MappedDims& dims) {
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  TensorMapSpec spec{.element = map_element(dtype),
+                     .address = address,
+                     .dims = dims.sizes,
+                     .strides = {},
+                     .swizzle = Swizzle::b128,
+                     .l2_promotion = L2Promotion::b128,
+                     .box = dims.box};
   // The stride of a dimension of one says nothing, and may be any legal one. One of 0 repeats a head or a batch.
-  const auto step = [&](std::int64_t stride, std::int64_t size) { return (size > 1 ? stride : dim) * bytes; };
-  const TensorMapSpec spec{.element = map_element(dtype),
-                           .address = tensor.address,
-                           .dims = {batch, heads, tensor.positions, dim},
-                           .strides = {step(tensor.batch_stride, batch), step(tensor.head_stride, heads),
-                                       step(tensor.position_stride, tensor.positions)},
-                           .swizzle = Swizzle::b128,
-                           .l2_promotion = L2Promotion::b128,
-                           .box = {1, 1, box_positions, AttentionPlan::strip_columns}};
+  for (std::size_t i = 0; i < dims.strides.size(); ++i)
+    spec.strides.push_back((dims.sizes[i] > 1 ? dims.strides[i] : dims.sizes.back()) * bytes);
   try {
     return make_tensor_map(device, spec);
   } catch (const Error& error) {
@@ -38,19 +44,30 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   const DeviceInfo& info = device.info();
   const std::int64_t tensors = p.kind.sequences ? 1 : p.batch;  // coordinate of a batch
   const QuerySchedule schedule = plan::schedule_of(plan, p.shape(), plan::rates_of(info));
-  const auto map = [&](std::string_view name, const HeadTensor& tensor, std::int64_t heads, int dim, int positions) {
-    // Without keys there is nothing to map, and nothing is copied.
-    return tensor.positions == 0 ? TensorMap{}
-                                 : map_heads(device, name, p.kind.element, tensor, tensors, heads, dim, positions);
+  const auto map = [&](std::string_view name, const HeadTensor& t, std::int64_t heads, int dim, int positions) {
+    if (t.positions == 0) return TensorMap{};  // nothing is copied
+    return map_heads(device, name, p.kind.element, t.address,
+                     {{tensors, heads, t.positions, dim},
+                      {t.batch_stride, t.head_stride, t.position_stride},
+                      {1, 1, positions, AttentionPlan::strip_columns}});
+  };
+  // Of Q and the output. Where a tile has several heads, a box has some positions of some heads that share keys.
+  const auto map_rows = [&](std::string_view name, const HeadTensor& t, int dim, int rows) {
+    if (plan.packed == 0 || t.positions == 0) return map(name, t, p.heads, dim, rows);
+    const std::int64_t ratio = p.heads / p.kv_heads, positions = std::min(plan.packed, rows);
+    return map_heads(device, name, p.kind.element, t.address,
+                     {{tensors, p.kv_heads, ratio, t.positions, dim},
+                      {t.batch_stride, t.head_stride * ratio, t.head_stride, t.position_stride},
+                      {1, 1, rows / positions, positions, AttentionPlan::strip_columns}});
   };
   constexpr double log2e = std::numbers::log2e;
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
-  AttentionArguments arguments{.q = map("q", p.q, p.heads, p.kind.head_dim, plan.group_queries),
+  AttentionArguments arguments{.q = map_rows("q", p.q, p.kind.head_dim, plan.group_queries),
                                .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
                                .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
-                               .out = map("out", p.out, p.heads, p.kind.value_dim, plan.out_rows),
+                               .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows),
                                .queries = static_cast<unsigned>(p.queries),
                                .keys = static_cast<unsigned>(p.keys),
                                .head_ratio = static_cast<unsigned>(p.heads / std::max<std::int64_t>(1, p.kv_heads)),
@@ -72,6 +89,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
                                .slopes = p.slopes,
                                .sinks = p.sinks,
                                .alibi_unit = static_cast<float>(1 / scale),
+                               .key_lengths = p.key_lengths,
                                .score_scale = static_cast<float>(scale),
                                .arrays = {}};
   std::ranges::copy(p.arrays, arguments.arrays);

@@ -115,7 +115,7 @@ void set_expressions(AttentionProblem& p, const AttentionExpressions& given, con
   p.kind.expressions = {!given.score.empty(), !given.mask.empty(), !given.skip.empty(), !given.whole.empty()};
   if (p.kind.expressions.of_steps() && given.mask.empty())
     refuse_attention("skip and whole tell where the mask need not be asked, and there is no mask; give it too");
-  if (!given.skip.empty() && p.kind.sequences)
+  if (!given.skip.empty() && p.kind.has_tails())
     refuse_attention("there is no skip with sequences of different lengths; give the mask without it");
   if (!given.score.empty() && p.kind.alibi != Alibi::none)
     refuse_attention(
@@ -131,8 +131,9 @@ void set_expressions(AttentionProblem& p, const AttentionExpressions& given, con
     if (name.empty() || !letter(name[0]) ||
         !std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); }))
       refuse_attention(fmt::format("'{}' is no name of an array; it is one of C++", name));
-    if (size_of(view.dtype) == 1 ? view.dtype == DType::e4m3 || view.dtype == DType::e5m2
-                                 : view.dtype == DType::bf16 || view.dtype == DType::f16 || view.dtype == DType::tf32)
+    constexpr std::array read{DType::f32, DType::f64, DType::u8,  DType::i8,  DType::u16,
+                              DType::i16, DType::u32, DType::i32, DType::u64, DType::i64};
+    if (std::ranges::find(read, view.dtype) == read.end())
       refuse_attention(
           fmt::format("the array {} holds {}; expressions read f32, f64 and integers", name, name_of(view.dtype)));
     if (!is_dense(view))
@@ -219,6 +220,19 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
     if (s.longest_queries > 0) p.queries = std::min(s.longest_queries, p.queries);
     if (s.longest_keys > 0) p.keys = std::min(s.longest_keys, p.keys);
   }
+  if (request.key_lengths) {
+    const View& lengths = *request.key_lengths;
+    check_device(lengths, "key_lengths", stream);
+    if (request.sequences)
+      refuse_attention("sequences have offsets, and key_lengths are for batches; give one of them");
+    if (lengths.dtype != DType::i32 || lengths.shape.size() != 1 || lengths.shape[0] != p.batch || !is_dense(lengths))
+      refuse_attention(
+          fmt::format("key_lengths holds {} of shape {}; it is i32, one dimension, side by side, one for "
+                      "each of {} batches",
+                      name_of(lengths.dtype), sizes(lengths), p.batch));
+    p.kind.lengths = true;
+    p.key_lengths = lengths.address;
+  }
   if (request.lse) {
     const View& lse = *request.lse;
     check_device(lse, "lse", stream);
@@ -264,7 +278,8 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   for (const auto& [view, name] : {std::pair{s ? &s->query_offsets : nullptr, "query_offsets"},
                                    {s ? &s->key_offsets : nullptr, "key_offsets"},
                                    {request.alibi_slopes ? &*request.alibi_slopes : nullptr, "alibi_slopes"},
-                                   {request.sinks ? &*request.sinks : nullptr, "sinks"}}) {
+                                   {request.sinks ? &*request.sinks : nullptr, "sinks"},
+                                   {request.key_lengths ? &*request.key_lengths : nullptr, "key_lengths"}}) {
     if (!view) continue;
     refuse_overlap(out, "out", *view, name);
     if (request.lse) refuse_overlap(*request.lse, "lse", *view, name);

@@ -39,7 +39,7 @@ struct AttentionProblem {
   std::int64_t queries = 0, keys = 0;               // of each sequence, or of the longest
   HeadTensor q, k, v, out, lse;
   std::uint64_t query_offsets = 0, key_offsets = 0;
-  std::uint64_t slopes = 0, sinks = 0;  // addresses
+  std::uint64_t slopes = 0, sinks = 0, key_lengths = 0;  // addresses
   AttentionText text;
   std::array<std::uint64_t, AttentionArguments::most_arrays> arrays{};
   std::int64_t left = 0, right = 0;

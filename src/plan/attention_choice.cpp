@@ -2,6 +2,7 @@
 #include "plan/attention_choice.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "plan/attention_plan_text.hpp"
@@ -21,6 +22,12 @@ std::int64_t steps_seen(const AttentionPlan& plan, const AttentionShape& shape, 
   return std::max<std::int64_t>(0, end - begin);
 }
 
+// Heads of a batch as tiles count them: those that share keys in parts, where a tile has several.
+std::int64_t head_parts(const AttentionPlan& plan, const AttentionShape& shape) {
+  const std::int64_t ratio = std::max<std::int64_t>(1, shape.heads / std::max<std::int64_t>(1, shape.kv_heads));
+  return shape.heads / ratio * ceil_divide(ratio, plan.heads());
+}
+
 // What a step takes besides its products, measured on an H200: exponentials that nothing hides. The longer the
 // products, the more they hide.
 double exposed_seconds(const AttentionKind& kind) {
@@ -34,10 +41,10 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   AttentionEstimate e;
   e.plan = plan;
   const std::int64_t per_head = ceil_divide(shape.queries, plan.queries());
-  e.tiles = per_head * shape.batch * shape.heads;
+  e.tiles = per_head * shape.batch * head_parts(plan, shape);
   const double rate = 1.05 * rates.tensor_flops / rates.multiprocessors;  // less power than products alone draw
-  e.step_seconds = 2.0 * plan.queries() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
-                   exposed_seconds(plan.kind);
+  e.step_seconds =
+      2.0 * plan.rows() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate + exposed_seconds(plan.kind);
   e.tile_seconds = plan.strips == 0 ? 2.4e-6 : plan.strips == 1 ? 1.9e-6 : 1.6e-6;
   double steps = 0, longest = 0;
   for (std::int64_t tile = 0; tile < per_head; ++tile) {
@@ -62,6 +69,15 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
   const bool few = shape.queries <= AttentionPlan::group_queries;
   // Three groups have too few registers but for the smallest heads, which two do not keep busy.
   const int groups = few ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
+  // A few queries of heads that share keys fit one tile.
+  const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
+  if (ratio > 1 && shape.queries > 0 && shape.queries <= 32) {
+    const int packed = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(shape.queries)));
+    const int of_heads = packed * ratio > AttentionPlan::group_queries ? 2 : 1;
+    for (const int strips : {0, 1, 2})
+      for (const int keys : {176, 128, 112, 80, 64})
+        add({.keys = keys, .groups = of_heads, .strips = strips, .packed = packed});
+  }
   for (const int strips : {0, 1, 2})
     for (const int keys : {176, 160, 128, 112, 96, 80, 64, 48}) add({.keys = keys, .groups = groups, .strips = strips});
   std::stable_sort(ranking.begin(), ranking.end(),
@@ -85,11 +101,11 @@ std::optional<AttentionChoice> choose(const AttentionKind& kind, const Attention
 }
 
 QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates) {
-  const std::int64_t all = std::max<std::int64_t>(1, shape.batch * shape.heads);
+  const std::int64_t heads = head_parts(plan, shape), all = std::max<std::int64_t>(1, shape.batch * heads);
   const std::int64_t tiles = (shape.queries + plan.queries() - 1) / plan.queries();
   const std::int64_t head_bytes =
       std::max<std::int64_t>(1, shape.keys * (plan.kind.head_dim + plan.kind.value_dim) * plan.element_bytes);
-  const std::int64_t ratio = std::max<std::int64_t>(1, shape.heads / std::max<std::int64_t>(1, shape.kv_heads));
+  const std::int64_t ratio = std::max<std::int64_t>(1, heads / std::max<std::int64_t>(1, shape.kv_heads));
   // Heads whose keys and values fill half of L2, those that share them together.
   const std::int64_t fit =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(rates.l2_capacity / 2) / head_bytes) * ratio;
@@ -98,7 +114,7 @@ QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape
   constexpr std::int64_t rows_together = 4;
   const bool falling = plan.kind.mask.right || plan.kind.mask.left;
   const std::int64_t group = falling ? std::max<std::int64_t>(fit, rates.multiprocessors / rows_together) : fit;
-  return {static_cast<unsigned>(shape.batch), static_cast<unsigned>(shape.heads), static_cast<unsigned>(tiles),
+  return {static_cast<unsigned>(shape.batch), static_cast<unsigned>(heads), static_cast<unsigned>(tiles),
           static_cast<unsigned>(std::min(group, all)),
           static_cast<unsigned>(std::max<std::int64_t>(1, falling ? std::min(rows_together, tiles) : tiles))};
 }

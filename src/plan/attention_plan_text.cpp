@@ -9,15 +9,17 @@
 namespace wm::plan {
 
 std::string text_of(const AttentionPlan& p) {
-  return fmt::format("{}x{} s{} o{}{}", p.queries(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns");
+  return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
+         (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "");
 }
 
 AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind) {
   AttentionPlan plan{.kind = kind, .keys = 0};
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}; write a plan like '128x176 s2 o1', noturns after it or "
-                                                         "not (in '{}')",
-                                                         why, text));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}; write a plan like '128x176 s2 o1', packed4 or noturns after it or "
+                            "not (in '{}')",
+                            why, text));
   };
   for (const std::string_view word : words_of(text)) {
     const auto count = natural(word.substr(1));
@@ -30,6 +32,8 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
       plan.stages = *count;
     } else if (word[0] == 'o' && (count || word == "o0")) {
       plan.strips = count.value_or(0);
+    } else if (const auto packed = word.starts_with("packed") ? natural(word.substr(6)) : std::nullopt) {
+      plan.packed = *packed;
     } else if (word == "noturns") {
       plan.turns = false;
     } else {

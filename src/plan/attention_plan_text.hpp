@@ -1,5 +1,6 @@
 // An attention's plan in words and back: "128x176 s2 o1": queries of a tile (64 for each multiply group) by keys of a
-// step, stages of K and V, strips of the output in flight, and "noturns" where groups do not queue their products.
+// step, stages of K and V, strips of the output in flight, "noturns" where groups do not queue their products, and
+// "packed4" where a tile has so many queries of each of several heads.
 #pragma once
 
 #include <string>

@@ -88,13 +88,15 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
       query_offsets_(stream.device(), 0),
       key_offsets_(stream.device(), 0),
       device_slopes_(stream.device(), 0),
-      device_sinks_(stream.device(), 0) {
+      device_sinks_(stream.device(), 0),
+      device_lengths_(stream.device(), 0) {
   const AttentionCase& p = problem_;
   auto lengths = p.sequences;
   if (lengths.empty()) lengths.assign(size(p.batch), {p.queries, p.keys});
   std::vector<std::int32_t> query_offsets{0}, key_offsets{0};
   for (const auto& [queries, keys] : lengths) {
-    sequences_.push_back({queries, keys, all_queries_, all_keys_});
+    const std::int64_t used = p.key_lengths.empty() ? keys : p.key_lengths[sequences_.size()];
+    sequences_.push_back({queries, keys, all_queries_, all_keys_, used});
     all_queries_ += queries, all_keys_ += keys;
     query_offsets.push_back(static_cast<std::int32_t>(all_queries_));
     key_offsets.push_back(static_cast<std::int32_t>(all_keys_));
@@ -140,6 +142,14 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
   fill_normal(sinks_, DType::bf16, 3, dice);
   device_slopes_ = Buffer::of<float>(stream.device(), slopes_);
   device_sinks_ = Buffer::of<float>(stream.device(), sinks_);
+  device_lengths_ =
+      Buffer::of<std::int32_t>(stream.device(), std::vector<std::int32_t>(p.key_lengths.begin(), p.key_lengths.end()));
+  for (const Sequence& s : sequences_)
+    for (std::int64_t i = s.used; i < s.keys; ++i) {
+      const std::int64_t from = (s.first_key + i) * p.kv_heads;
+      std::fill_n(k.begin() + from * p.head_dim, p.kv_heads * p.head_dim, NAN);
+      std::fill_n(v.begin() + from * p.value_dim, p.kv_heads * p.value_dim, NAN);
+    }
   for (const auto& [name, values] : p.numbers) arrays_.push_back(Buffer::of<float>(stream.device(), values));
   for (const auto& [name, values] : p.integers) arrays_.push_back(Buffer::of<std::int32_t>(stream.device(), values));
   upload(stream);
@@ -216,6 +226,7 @@ AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) con
   };
   add(p.numbers, DType::f32);
   add(p.integers, DType::i32);
+  if (!p.key_lengths.empty()) request.key_lengths = device_lengths_.view(DType::i32, {p.batch});
   if (p.alibi) request.alibi_slopes = device_slopes_.view<float>({p.heads});
   if (p.sinks) request.sinks = device_sinks_.view<float>({p.heads});
   if (varying) {
@@ -259,7 +270,7 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
                                   const std::vector<float>& out, const std::vector<float>& lse) const {
   const AttentionCase& p = problem_;
   const Sequence& s = sequences_[size(sequence)];
-  const auto [from, to] = seen(p.mask, s.queries, s.keys, position);
+  const auto [from, to] = seen(p.mask, s.queries, s.used, position);
   const std::int64_t kv_head = head / (p.heads / p.kv_heads);
   const double scale = p.scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim))));
   std::vector<double> score(size(to - from));
@@ -279,7 +290,7 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
       error += 0x1p-10 * std::fabs(sum);  // tanh.approx
     }
     if (p.alibi) {
-      const std::int64_t opposite = position + (p.mask.alignment == Alignment::ends ? s.keys - s.queries : 0);
+      const std::int64_t opposite = position + (p.mask.alignment == Alignment::ends ? s.used - s.queries : 0);
       const double bias = slopes_[size(head)] * std::fabs(static_cast<double>(opposite - j));
       sum -= bias, error += 0x1p-22 * bias;
     }

@@ -44,7 +44,8 @@ struct AttentionCase {
   // Lengths of sequences that lie one behind the other, queries and keys; batch, queries and keys above then do not
   // count.
   std::vector<std::pair<std::int64_t, std::int64_t>> sequences{};
-  float spread = 1;  // of q's values: a larger one makes peaks that move
+  std::vector<std::int64_t> key_lengths{};  // keys that count, of each batch; the others are NaN
+  float spread = 1;                         // of q's values: a larger one makes peaks that move
 
   double flops() const;  // of both products, what no query sees left out
   double bytes() const;  // of operands and results
@@ -79,6 +80,7 @@ class RandomAttention {
  private:
   struct Sequence {
     std::int64_t queries, keys, first_query, first_key;
+    std::int64_t used;  // keys that count
   };
   struct Placed {  // strides in elements, of sequence, head and position
     std::int64_t batch, head, position, offset;
@@ -93,7 +95,7 @@ class RandomAttention {
   std::int64_t all_queries_ = 0, all_keys_ = 0;
   Placed q_at_{}, k_at_{}, v_at_{}, out_at_{};
   std::vector<float> slopes_, sinks_;
-  Buffer operands_, out_, lse_, query_offsets_, key_offsets_, device_slopes_, device_sinks_;
+  Buffer operands_, out_, lse_, query_offsets_, key_offsets_, device_slopes_, device_sinks_, device_lengths_;
   std::vector<Buffer> arrays_;
 };
 

@@ -54,6 +54,9 @@ std::vector<Problem> problems() {
   AttentionCase biased = plain, padded = sequences();
   biased.alibi = biased.sinks = true;
   padded.head_dim = 72, padded.value_dim = 40, padded.sinks = true;
+  AttentionCase packed = plain, lengths = plain;
+  packed.heads = 6, packed.queries = 3, packed.sinks = true, packed.mask = AttentionMask::causal();
+  lengths.batch = 3, lengths.key_lengths = {40, 230, 0};
   AttentionCase documents = plain;
   documents.keys = documents.queries;
   documents.set_documents(3);
@@ -72,6 +75,8 @@ std::vector<Problem> problems() {
           {"unequal dims, softcap, f16, no logarithms", uneven, {.keys = 64, .strips = 2}},
           {"ALiBi and sinks", biased, {.keys = 64}},
           {"expressions that choose steps", documents, {.keys = 48}},
+          {"packed heads", packed, {.keys = 64, .groups = 1, .packed = 4}},
+          {"lengths on the device", lengths, {.keys = 64}},
           {"padded heads, sequences, sinks", padded, {.keys = 64}}};
 }
 

@@ -81,6 +81,10 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("sinks holds f32 of shape 2 x 4", [&](R& r) { r.sinks = numbers.view(f32, {2, 4}); });
   expect("sinks holds f32 of shape 3", [&](R& r) { r.sinks = numbers.view(f32, {3}); });
   expect("out overlaps sinks", [&](R& r) { r.sinks = out.view(f32, {4}); });
+  expect("key_lengths holds i32 of shape 3; it is i32, one dimension, side by side, one for each of 2 batches",
+         [&](R& r) { r.key_lengths = numbers.view(i32, {3}); });
+  expect("impossible: packed rows have 1, 2, 4, 8, 16 or 32 queries",
+         [&](R& r) { r.plan = AttentionPlan{.keys = 64, .packed = 3}; });
   // Sequences.
   const Buffer offsets(device, 4 * 16);
   const auto sequences = [&](View queries, View keys, std::int64_t longest = 64) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -52,15 +53,15 @@ TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
 
 // Heads that end inside a swizzle width, inside a product and with one; dims that differ either way.
 TEST_F(Attention, PadsHeadDims) {
-  for (const auto& [dim, value_dim] : {std::pair{8, 8}, {40, 72}, {72, 40}, {80, 80}, {96, 96}, {120, 24}, {200, 248}})
-    for (const bool sequences : {false, true}) {
-      SCOPED_TRACE(fmt::format("{}/{}{}", dim, value_dim, sequences ? ", sequences" : ""));
-      AttentionCase c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = 140, .keys = 190};
-      c.head_dim = dim, c.value_dim = value_dim, c.layout = HeadLayout::positions_first;
-      c.dtype = sequences ? f16 : bf16;
-      if (sequences) c.sequences = {{70, 100}, {9, 33}, {130, 60}};
-      check(stream, c);
-    }
+  for (const auto& [dim, value_dim] : {std::pair{8, 8}, {40, 72}, {80, 72}, {96, 96}, {120, 24}, {208, 248}}) {
+    const bool sequences = dim % 16 == 0;
+    SCOPED_TRACE(fmt::format("{}/{}{}", dim, value_dim, sequences ? ", sequences" : ""));
+    AttentionCase c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = 140, .keys = 190};
+    c.head_dim = dim, c.value_dim = value_dim, c.layout = HeadLayout::positions_first;
+    c.dtype = sequences ? f16 : bf16;
+    if (sequences) c.sequences = {{70, 100}, {9, 33}, {130, 60}};
+    check(stream, c);
+  }
 }
 
 TEST_F(Attention, AddsSlopesAndSinks) {
@@ -72,6 +73,37 @@ TEST_F(Attention, AddsSlopesAndSinks) {
       AttentionCase c{.heads = 2, .kv_heads = 1, .queries = 300, .keys = 260, .head_dim = 64, .value_dim = 64};
       c.mask = mask, c.alibi = true, c.sinks = sequences;
       if (sequences) c.sequences = {{150, 150}, {5, 0}, {64, 200}}, c.softcap = 5;
+      check(stream, c);
+    }
+}
+
+// Query heads that share keys as rows of one tile: every number of rows, heads that do not fill a tile or take several.
+TEST_F(Attention, PacksAFewQueriesOfHeadsThatShareKeys) {
+  for (const auto& [heads, kv_heads, queries] :
+       {std::tuple{8, 2, 1}, {12, 2, 3}, {3, 1, 16}, {8, 1, 32}, {70, 1, 2}, {40, 2, 5}})
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} heads over {}, {} queries{}", heads, kv_heads, queries, causal ? ", causal" : ""));
+      AttentionCase c{.batch = 2, .heads = heads, .kv_heads = kv_heads, .queries = queries, .keys = 300};
+      c.head_dim = c.value_dim = causal ? 64 : 128, c.sinks = causal;
+      c.layout = causal ? HeadLayout::heads_first : HeadLayout::positions_first;
+      if (causal) c.mask = {.left = 100, .right = 0};
+      const RandomAttention attention(stream, c, 1);
+      const AttentionResult result = wm::attention(stream, attention.request());
+      stream.synchronize();
+      EXPECT_LT(attention.error(), 1);
+      EXPECT_EQ(result.plan.packed, std::bit_ceil(static_cast<unsigned>(queries)));
+    }
+}
+
+// What lies beyond a batch's keys is NaN here, and reaches nobody.
+TEST_F(Attention, TakesLengthsThatOnlyTheDeviceKnows) {
+  for (const auto& [queries, kv_heads] : {std::pair{150, 2}, {4, 1}})
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} queries{}", queries, causal ? ", causal" : ""));
+      AttentionCase c{.batch = 5, .heads = 2, .kv_heads = kv_heads, .queries = queries, .keys = 300};
+      c.head_dim = c.value_dim = 64;
+      if (causal) c.mask = AttentionMask::causal();
+      c.key_lengths = {300, 0, 129, 1, 256};
       check(stream, c);
     }
 }
@@ -375,6 +407,10 @@ TEST_F(Attention, IsRightForRandomProblems) {
     c.lse = up_to(1) == 0;
     c.alibi = up_to(3) == 0;
     c.sinks = up_to(3) == 0;
+    if (up_to(3) == 0) c.queries = 1 + up_to(31), c.kv_heads = 1, c.heads = 1 + up_to(9);
+    if (c.sequences.empty() && up_to(3) == 0)
+      for (std::int64_t i = 0; i < c.batch; ++i) c.key_lengths.push_back(up_to(c.keys));
+    if (c.sequences.empty() && c.key_lengths.empty() && up_to(4) == 0) c.set_documents(static_cast<int>(1 + up_to(9)));
     c.spread = up_to(3) ? 1 : 6;
   }
   std::vector<double> errors(problems.size(), INFINITY);

@@ -48,6 +48,14 @@ class Attention(unittest.TestCase):
         self.assertLess(error(out, expected), 2e-3)
         self.assertLess(error(lse, logarithms), 1e-3)
 
+    def test_lengths_on_the_device_and_queries_of_several_heads_in_a_tile(self):
+        q, k, v = (random(2, heads, length, 64, dtype=np.float16, seed=heads) for heads, length in ((8, 3), (2, 90), (2, 90)))
+        lengths = np.array([90, 31], np.int32)
+        out = wm.attention(q, k, v, causal=True, align="ends", key_lengths=lengths)
+        for i, keys in enumerate(lengths):
+            expected, _ = reference(q[i], k[i, :, :keys], v[i, :, :keys], right=0, ends=True)
+            self.assertLess(error(out[i], expected), 2e-3, keys)
+
     def test_an_expression_that_does_not_compile_is_named_with_its_column(self):
         q = random(1, 1, 5, 64, dtype=np.float16)
         with self.assertRaisesRegex(RuntimeError, "the score 'score \\+ bias' does not compile, column 9: "):
@@ -81,7 +89,7 @@ class Attention(unittest.TestCase):
         for arguments, options, kind, words in (
                 ((q[0], q[0], q[0]), {}, ValueError, "batch x heads x length x dim"),
                 ((q.astype(np.float32),) * 3, {}, ValueError, "all bf16 or all f16"),
-                ((q[..., :32],) * 3, {}, ValueError, "head dim of 32"),
+                ((q[..., :36],) * 3, {}, ValueError, "head dim of 36"),
                 ((q, q, q), {"softcap": -1.0}, ValueError, "softcap"),
                 ((q, q, q), {"align": "middle"}, ValueError, "'beginnings' or 'ends'"),
                 ((q, q, q), {"cu_seqlens_q": np.zeros(2, np.int32)}, ValueError, "go together"),

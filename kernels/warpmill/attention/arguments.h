@@ -28,6 +28,7 @@ struct AttentionArguments {
   // that scale_log2 has yet to scale.
   unsigned long long slopes, sinks;
   float alibi_unit;
+  unsigned long long key_lengths;  // a number for each batch, in device memory
   // For expressions: what takes a product (or, with a softcap, its tanh) to a score, and the caller's arrays.
   float score_scale;
   static constexpr int most_arrays = 8;

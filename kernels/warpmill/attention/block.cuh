@@ -42,7 +42,7 @@ class AttentionWriter {
   WM_DEVICE void write(const Fragment<plan.value_columns()>& sums, const SoftmaxTotals& totals, const Tile<plan>& tile,
                        u32 first_query) {
     if (args_.lse) write_lse(totals.log2, tile, first_query);
-    const u32 first = first_query + WarpTogether::first_row();
+    const u32 first = first_query + plan.query_of(WarpTogether::first_row());
     if (first >= tile.sequence.queries) return;
     constexpr int whole_strips = plan.value_columns() / plan.strip_columns,
                   columns_left = plan.value_columns() % plan.strip_columns;
@@ -54,13 +54,13 @@ class AttentionWriter {
                   first);
   }
   // Of queries that see no key: zeros, and for the logarithm of each what it is then.
-  WM_DEVICE void write_blank(const Tile<plan>& tile, u32 first_query, f32 log2) {
+  WM_DEVICE void write_blank(const Tile<plan>& tile, u32 first_query, RowPair log2) {
     if constexpr (!plan.kind.sequences) {  // rare, and this way the loop of steps is compiled as if it were not there
       Fragment<plan.value_columns()> zeros;
       zeros.clear();
-      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = {log2, log2}}, tile, first_query);
+      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = log2}, tile, first_query);
     }
-    if (args_.lse) write_lse({log2, log2}, tile, first_query);
+    if (args_.lse) write_lse(log2, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
     if (first >= tile.sequence.queries) return;
 #pragma unroll
@@ -103,7 +103,13 @@ class AttentionWriter {
     strips_.filled();
     const u32 queries = tile.sequence.queries;
     const i32 column = number * plan.strip_columns, position = tile.sequence.first_query + first;
-    if (!plan.kind.sequences || first + WarpTogether::rows <= queries) {
+    if constexpr (plan.packed >
+                  0) {  // the rows of a box are some queries of some heads; beyond the last of each is nothing
+      const u32 head = tile.group_head(group_) + plan.head_of(WarpTogether::first_row()),
+                kv_head = tile.head / args_.head_ratio;
+      strips_.send(strip, args_.out,
+                   {column, position, i32(head - kv_head * args_.head_ratio), i32(kv_head), i32(tile.sequence.batch)});
+    } else if (!plan.kind.sequences || first + WarpTogether::rows <= queries) {
       strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
     } else {
       copy_rows(strip, queries - first, column, position, tile.head);
@@ -131,6 +137,17 @@ class AttentionWriter {
     if (threadIdx.x % 4 != 0) return;
     f32* const lse = reinterpret_cast<f32*>(args_.lse) + tile.sequence.batch * args_.lse_batch_stride +
                      tile.head * args_.lse_head_stride + tile.sequence.first_query;
+    if constexpr (plan.packed > 0) {
+      const u32 end = (tile.head / args_.head_ratio + 1) * args_.head_ratio;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const u32 row = Fragment<8>::row(half * 2), query = first_query + plan.query_of(row);
+        const u32 head = tile.group_head(group_) + plan.head_of(row);
+        if (query < tile.sequence.queries && head < end)
+          lse[i64(head - tile.head) * args_.lse_head_stride + query] = log2.value[half] * ln2;
+      }
+      return;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const u32 query = first_query + Fragment<8>::row(half * 2);

@@ -47,6 +47,7 @@ struct AttentionKind {
   MaskFacts mask{};
   bool softcap = false;    // scores go through softcap * tanh(score / softcap)
   bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
+  bool lengths = false;    // each batch has a number of keys of its own, in device memory
   Alibi alibi = Alibi::none;
   bool sinks = false;  // each row's sum has one more logit, its head's
   ExpressionFacts expressions{};
@@ -59,11 +60,15 @@ struct AttentionKind {
     visit("mask", kind.mask);
     visit("softcap", kind.softcap);
     visit("sequences", kind.sequences);
+    visit("lengths", kind.lengths);
     visit("alibi", kind.alibi);
     visit("sinks", kind.sinks);
     visit("expressions", kind.expressions);
   }
   constexpr bool operator==(const AttentionKind&) const = default;
+
+  // Whether keys end inside what the copy engine brings, so that others' may follow them.
+  constexpr bool has_tails() const { return sequences || lengths; }
 };
 
 }  // namespace wm

@@ -28,7 +28,12 @@ WM_DEVICE Sequence place_of(const AttentionArguments& args, u32 batch) {
     const u32* const keys = reinterpret_cast<const u32*>(args.key_offsets) + batch;
     return {queries[1] - queries[0], keys[1] - keys[0], queries[0], keys[0], 0};
   } else {
-    return {args.queries, args.keys, 0, 0, batch};
+    u32 keys = args.keys;
+    if constexpr (plan.kind.lengths) {
+      const i32 own = reinterpret_cast<const i32*>(args.key_lengths)[batch];
+      keys = min(keys, u32(max(own, 0)));
+    }
+    return {args.queries, keys, 0, 0, batch};
   }
 }
 }  // namespace detail

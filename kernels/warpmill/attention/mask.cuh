@@ -24,8 +24,10 @@ class Sight {
     return i32(query) + (args.align_ends ? i32(sequence.keys) - i32(sequence.queries) : 0);
   }
   // Beyond the sequence's ends nothing is seen.
-  WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(row) : 0; }
-  WM_DEVICE i32 right(u32 row) const { return plan.kind.mask.right ? min(right_ + i32(row), keys_) : keys_; }
+  WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(plan.query_of(row)) : 0; }
+  WM_DEVICE i32 right(u32 row) const {
+    return plan.kind.mask.right ? min(right_ + i32(plan.query_of(row)), keys_) : keys_;
+  }
 
   // Steps of keys that any row sees: from begin() up to but not including end(), if that is more.
   WM_DEVICE i32 begin() const { return max(left(0), 0) / plan.keys; }

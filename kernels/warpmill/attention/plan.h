@@ -15,6 +15,9 @@ struct AttentionPlan {
   // Strips of the output that a group has in flight. 0: they leave from where its Q was, and the next Q waits.
   int strips = 1;
   bool turns = true;  // groups queue their products one after the other
+  // Queries of one head in a group's 64 rows, a power of two; the same queries of the next heads that share its keys
+  // follow. 0: the rows are one head's.
+  int packed = 0;
 
   template <class Plan, class Visit>
   static constexpr void each_field(Plan& plan, Visit&& visit) {
@@ -24,6 +27,7 @@ struct AttentionPlan {
     visit("stages", plan.stages);
     visit("strips", plan.strips);
     visit("turns", plan.turns);
+    visit("packed", plan.packed);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
@@ -34,7 +38,14 @@ struct AttentionPlan {
   static constexpr int element_bytes = 2;
   static constexpr int barrier_bytes = 1024;  // what barriers and the schedule may take, rounded up
 
-  constexpr int queries() const { return groups * group_queries; }
+  constexpr int rows() const { return groups * group_queries; }
+  constexpr int queries() const { return packed > 0 ? packed : rows(); }    // of a tile
+  constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }  // that it has them of
+  // From one group's first head to the next one's.
+  constexpr int group_heads() const { return packed > 0 ? group_queries / packed : 0; }
+  // The query and the head that a row of a group belongs to, from the group's first.
+  constexpr unsigned query_of(unsigned row) const { return packed > 0 ? row % packed : row; }
+  constexpr unsigned head_of(unsigned row) const { return packed > 0 ? row / packed : 0; }
   constexpr int threads() const { return group_threads * (1 + groups); }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
@@ -74,7 +85,7 @@ struct AttentionPlan {
   constexpr int other_registers() const {
     if (!changes_scores()) return 28;
     if (kind.value_dim > 192) return 60;
-    return kind.alibi != Alibi::none ? 40 : groups == 3 ? 48 : 52;
+    return !kind.expressions.any() ? 40 : groups == 3 ? 48 : 52;
   }
 
   // What is wrong with the plan, or nullptr.
@@ -95,6 +106,12 @@ struct AttentionPlan {
     if (kind.expressions.score && kind.alibi != Alibi::none)
       return "ALiBi and an expression of the score exclude each other";
     if (kind.expressions.of_steps() && !kind.expressions.mask) return "expressions of steps go with one of the mask";
+    if (packed < 0 || packed > 32 || (packed & (packed - 1)))
+      return "packed rows have 1, 2, 4, 8, 16 or 32 queries of each head";
+    if (packed > 0 && (kind.sequences || changes_scores()))
+      return "rows are not packed with sequences, ALiBi or expressions";
+    if (kind.expressions.skip && kind.lengths) return "steps of different numbers of keys are not skipped";
+    if (kind.sequences && kind.lengths) return "sequences have offsets or lengths, not both";
     if (kind.expressions.skip && kind.sequences) return "steps of sequences of different lengths are not skipped";
     if (changes_scores() && kind.value_dim > 192 && strips != 1)
       return "with ALiBi or expressions and values of more than 192 there are registers for one strip";

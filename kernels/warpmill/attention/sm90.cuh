@@ -77,8 +77,13 @@ WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>&
       stamp<"load", "wait q">(group);
       const Stage stage = q_ring.acquire();
       stamp<"load", "copy q">(group);
-      shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_queries, 0,
-                           {head, batch}, stage.full);
+      if constexpr (plan.packed > 0)  // some queries of some heads; zeros beyond the last of each
+        shared.q[group].load(args.q, tile.first_query, 0,
+                             {i32(tile.group_head(group)) - kv_head * i32(args.head_ratio), kv_head, batch},
+                             stage.full);
+      else
+        shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_queries, 0,
+                             {head, batch}, stage.full);
     }
     ++tiles;
     for (i32 step = last; step >= begin; --step) {
@@ -182,10 +187,17 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, AttentionShared<plan>
 
 // What a row's sum has besides its keys, in powers of two: the logit of its head's sink.
 template <AttentionPlan plan>
-WM_DEVICE f32 sink_of(const AttentionArguments& args, const Tile<plan>& tile) {
+WM_DEVICE RowPair sinks_of(const AttentionArguments& args, const Tile<plan>& tile, u32 group) {
   constexpr f32 log2e = 1.4426950408889634f;
-  if constexpr (plan.kind.sinks) return reinterpret_cast<const f32*>(args.sinks)[tile.head] * log2e;
-  return -infinity;
+  if constexpr (!plan.kind.sinks) return {-infinity, -infinity};
+  const f32* const sinks = reinterpret_cast<const f32*>(args.sinks);
+  if constexpr (plan.packed > 0) {
+    const u32 last = (tile.head / args.head_ratio + 1) * args.head_ratio - 1, first = tile.group_head(group);
+    return {sinks[min(first + plan.head_of(Fragment<8>::row(0)), last)] * log2e,
+            sinks[min(first + plan.head_of(Fragment<8>::row(2)), last)] * log2e};
+  }
+  const f32 sink = sinks[tile.head] * log2e;
+  return {sink, sink};
 }
 
 template <AttentionPlan plan>
@@ -205,9 +217,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   constexpr bool chooses = plan.kind.expressions.of_steps();
   Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
   for (Tile<plan> tile; reader.next(tile);) {
-    const u32 first_query = tile.first_query + group * plan.group_queries;
+    const u32 first_query = tile.group_query(group);
     const Sight<plan> sight = tile.sight(args);  // of all groups: they take the same steps
-    const Sight<plan> own(args, tile.sequence, first_query, plan.group_queries);
+    const Sight<plan> own(args, tile.sequence, first_query, plan.packed > 0 ? plan.packed : plan.group_queries);
     Softmax<plan.kind.alibi != Alibi::none> softmax(args.scale_log2);
     Fragment<plan.value_columns()> sums;
     const i32 begin = sight.begin(), last = sight.end() - 1;
@@ -215,7 +227,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const Stage q_stage = q_ring.wait();
     if (last < begin) {  // no query sees a key
       stamp<"multiply", "store">(first_query);
-      writer.write_blank(tile, first_query, sink_of<plan>(args, tile));
+      writer.write_blank(tile, first_query, sinks_of<plan>(args, tile, group));
       writer.drain();  // all of the group have seen Q come: no product brings them together here
       q_ring.release(q_stage);
       continue;
@@ -224,7 +236,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     ChosenStep chosen;  // where expressions choose
     if constexpr (chooses) chosen = chooser.next();
     if (chooses && chosen.none()) {
-      writer.write_blank(tile, first_query, sink_of<plan>(args, tile));
+      writer.write_blank(tile, first_query, sinks_of<plan>(args, tile, group));
       writer.drain();
       q_ring.release(q_stage);
       continue;
@@ -234,7 +246,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     RegisterOperand<E, plan.keys> weights;
     // No product reads it: without it scores seem to live from one tile to the next, where copies of rows need
     // registers.
-    if constexpr (plan.kind.sequences && plan.strips == 0) scores.clear();
+    if constexpr (plan.kind.has_tails() && plan.strips == 0) scores.clear();
     {
       const Stage k_stage = k_ring.wait();
       turns.take();
@@ -303,7 +315,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 
-    [[maybe_unused]] const f32 sink = sink_of<plan>(args, tile);
+    [[maybe_unused]] const RowPair sinks = sinks_of<plan>(args, tile, group);
     stamp<"multiply", "values">(begin);
     const Stage v_stage = v_ring.wait();
     wgmma::fence();
@@ -313,7 +325,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     v_ring.release(v_stage);
     stamp<"multiply", "store">(first_query);
     if constexpr (plan.kind.sinks)
-      writer.write(sums, softmax.totals(sink), tile, first_query);
+      writer.write(sums, softmax.totals(sinks), tile, first_query);
     else
       writer.write(sums, softmax.totals(), tile, first_query);
     if constexpr (plan.strips == 0) {
@@ -340,7 +352,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     typename Rings::V(shared.v_ring).init();
     TileRing<plan>(shared.tiles.ring).init();
     if constexpr (plan.kind.expressions.of_steps()) StepRing<plan>(shared.steps.ring).init();
-    if constexpr (plan.kind.sequences) {
+    if constexpr (plan.kind.has_tails()) {
       name_shared<"tail">(shared.tail);
       for (u64& barrier : shared.tail) mbarrier::init(&barrier, 1);
     }
@@ -354,7 +366,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
   if (const u32 role = warpgroup(); role == 0) {
     name_role<"load">();
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
-    if constexpr (plan.kind.sequences) {
+    if constexpr (plan.kind.has_tails()) {
       grid::wait();
       shared.tiles.order.find(args, threadIdx.x % warpgroup_threads, warpgroup_threads);
       barrier::sync(u32(AttentionBarrier::order), warpgroup_threads);
@@ -368,7 +380,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
       grid::wait();
       load_tiles<plan>(args, shared);
       grid::launch_dependents();
-    } else if (plan.kind.sequences && warp == 1) {
+    } else if (plan.kind.has_tails() && warp == 1) {
       clear_tails<plan>(args, shared);
     }
   } else {

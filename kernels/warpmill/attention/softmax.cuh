@@ -75,12 +75,12 @@ class Softmax {
     return totals;
   }
   // The same with one more logit in each sum, in powers of two, which has no value.
-  WM_DEVICE SoftmaxTotals totals(f32 sink) const {
+  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const {
     const RowPair sum = whole_row_sum(sum_);
     SoftmaxTotals totals;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      const f32 base = base_.value[row], most = fmaxf(base, sink);
+      const f32 base = base_.value[row], sink = sinks.value[row], most = fmaxf(base, sink);
       const f32 factor = base == -infinity ? 0.f : power_of_two(base - most);
       const f32 total = sum.value[row] * factor + (sink == -infinity ? 0.f : power_of_two(sink - most));
       const bool none = total == 0.f;

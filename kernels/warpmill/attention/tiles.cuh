@@ -21,10 +21,15 @@ struct Tile {
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, plan.queries());
   }
+  // Where a group's rows begin: the query, and the head where they are of several.
+  WM_DEVICE u32 group_query(u32 group) const {
+    return first_query + (plan.packed > 0 ? 0 : group * plan.group_queries);
+  }
+  WM_DEVICE u32 group_head(u32 group) const { return head + group * plan.group_heads(); }
   // Keys of a step that belong to the sequence, where another one's may follow them in the same step; else 0.
   WM_DEVICE u32 keys_before_tail(i32 step) const {
     const u32 left = sequence.keys - step * plan.keys;
-    return plan.kind.sequences && left < plan.keys ? left : 0;
+    return plan.kind.has_tails() && left < plan.keys ? left : 0;
   }
 };
 
@@ -57,11 +62,11 @@ template <AttentionPlan plan>
 struct TilesShared {
   Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
-  Select<plan.kind.sequences, SequenceOrder<plan>, Nothing> order;
+  Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
 };
 // Read by each warp of the multiply groups, and by the one that clears tails.
 template <AttentionPlan plan>
-inline constexpr Readers tile_readers{.groups = plan.groups * 4 + plan.kind.sequences, .threads = 32};
+inline constexpr Readers tile_readers{.groups = plan.groups * 4 + plan.kind.has_tails(), .threads = 32};
 template <AttentionPlan plan>
 using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, tile_readers<plan>>;
 
@@ -89,7 +94,13 @@ class TileNumbers {
     } else {
       if (number >= schedule.count()) return {};
       const QueryTile tile = schedule.at(number);
-      return {tile.head, tile.tile * plan.queries(), sequence_of<plan>(args_, tile.batch)};
+      u32 head = tile.head, batch = tile.batch;
+      if constexpr (plan.packed > 0) {  // a tile has a part of the heads that share keys
+        const u32 parts = (args_.head_ratio + plan.heads() - 1) / plan.heads();
+        head = head / parts * args_.head_ratio + head % parts * plan.heads();
+      }
+      if constexpr (plan.kind.lengths) batch = shared_.order.at(batch, schedule.batches);
+      return {head, tile.tile * plan.queries(), sequence_of<plan>(args_, batch)};
     }
   }
 

@@ -70,7 +70,7 @@ def _without_storage(tensor):
 
 def refusals():
     a, q = random(8, 8), random(1, 1, 8, 64)
-    wide = random(1, 1, 8, 80)
+    wide = random(1, 1, 8, 84)
     library = os.path.join(os.path.dirname(_library.__file__), "libwarpmill.so.0.1")
     for name, kind, call in (
             ("f64", ValueError, lambda: wm.matmul(a.double(), a.double())),
@@ -85,7 +85,7 @@ def refusals():
             ("storage that was freed", ValueError, lambda: wm.matmul(_without_storage(a), a)),
             ("sparse", TypeError, lambda: wm.matmul(a.float().to_sparse(), a.float().to_sparse())),
             ("attention in f32", ValueError, lambda: wm.attention(q.float(), q.float(), q.float())),
-            ("a head dim of 80", ValueError, lambda: wm.attention(wide, wide, wide)),
+            ("a head dim of 84", ValueError, lambda: wm.attention(wide, wide, wide)),
             ("three dimensions", ValueError, lambda: wm.attention(q[0], q[0], q[0])),
             ("attention with gradients", NotImplementedError, lambda: wm.attention(q.clone().requires_grad_(), q, q)),
             ("out of f64", ValueError, lambda: wm.matmul(a, a, out=torch.empty(8, 8, device="cuda").double())),
