@@ -58,6 +58,16 @@ std::string tensor_memory_words(const GemmPlan& plan) {
       plan.tile.n - 1, plan.tile.n, 2 * plan.tile.n - 1, plan.tensor_columns());
 }
 
+// Where the estimates' constants come from.
+std::string_view constants_words(const std::string& chip, TensorInstruction instruction, const GemmKind& kind) {
+  if (instruction != TensorInstruction::wgmma) return "from a data sheet";
+  const auto measured = [&](int bits) { return plan::known_plans().find(plan::TunedModelKey{chip, bits}) != nullptr; };
+  const int bits = kind.operand_bytes() * 8;
+  return measured(bits)               ? "measured on this chip"
+         : bits == 32 && measured(16) ? "measured on this chip, with operands of 16 bits"
+                                      : "an H200's; 'warpmill calibrate gemm' measures a chip's own";
+}
+
 // What every kind of plan has, with `more` that only this one has.
 template <class Estimate>
 nlohmann::json columns_of(const Estimate& e, bool taken, bool tuned, nlohmann::json more) {
@@ -105,6 +115,7 @@ int plan_gemm(const PlanGemmCommand& command) {
                           {"memory_us", e.memory_seconds * 1e6}};
       if (tensor_memory)
         more.update({{"binds", e.binds}, {"tensor_columns", e.plan.tensor_columns()}, {"prediction", true}});
+      if (&e == rows.data() && taken->measured_us > 0) more["measured_us"] = taken->measured_us;
       list.push_back(columns_of(e, &e == rows.data(), taken->tuned, std::move(more)));
     }
     say_json(list);
@@ -119,7 +130,8 @@ int plan_gemm(const PlanGemmCommand& command) {
                   "registers", "tiles", "waves", "band", "ns/step", "us/tile", "us/share", "us/memory", "estimate"));
   const auto after = [&](const plan::GemmEstimate& e) {
     return fmt::format("{}{}", tensor_memory ? fmt::format("  {:<8}", e.binds) : "",
-                       &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : "");
+                       &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : "") +
+           (&e == rows.data() && taken->measured_us > 0 ? fmt::format(", {:.1f} us", taken->measured_us) : "");
   };
   for (const auto& e : rows)
     say(fmt::format("{:<36} {:>7} {:>9} {:>6} {:>6.2f} {:>5} {:>7.0f} {:>7.1f} {:>8.1f} {:>9.1f} {:>8.1f} us{}\n",
@@ -127,7 +139,8 @@ int plan_gemm(const PlanGemmCommand& command) {
                     e.schedule.work.tiles.band, e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6,
                     e.memory_seconds * 1e6, e.seconds * 1e6, after(e)));
   if (tensor_memory) say(tensor_memory_words(taken->plan));
-  say("\ntiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
+  say(fmt::format("\nconstants: {}\n", constants_words(command.chip, rates.instruction, kind)));
+  say("tiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");
   return success;
 }
 

@@ -19,10 +19,10 @@ std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, c
     // Measured without an epilogue, for instance: what this product adds may not leave it room.
     if (tuned.valid() && tuned.has_room() && tuned.instruction == rates.instruction &&
         static_cast<std::size_t>(tuned.shared_bytes()) + 1024 <= rates.shared_bytes)
-      return GemmChoice{tuned, true};
+      return GemmChoice{tuned, true, entry->key.m == shape.m ? entry->us : 0};
   }
   const auto ranking = rank(kind, shape, rates);
-  return ranking.empty() ? std::nullopt : std::optional(GemmChoice{ranking.front().plan, false});
+  return ranking.empty() ? std::nullopt : std::optional(GemmChoice{ranking.front().plan});
 }
 
 }  // namespace wm::plan

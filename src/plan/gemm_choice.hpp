@@ -9,6 +9,7 @@ namespace wm::plan {
 struct GemmChoice {
   GemmPlan plan;
   bool tuned = false;
+  double measured_us = 0;  // where this very shape was measured
 };
 
 // `chip` is the device's name. Nothing where no plan fits the chip. The second form looks into these plans instead of

@@ -82,7 +82,8 @@ TEST_F(Program, TheRankingBeginsWithWhatIsTakenAndNamesNoPlanTwice) {
   const std::string measured = "plan gemm 64x28672x4096 --show 5", modelled = measured + " --chip 'virtual sm_90a'";
   const std::string out = start(measured).out;
   EXPECT_TRUE(Pattern("at best ([0-9.]+) us: \\1 us of device memory").is_in(out)) << out;
-  EXPECT_TRUE(Pattern("estimate\n.*taken: measured before\n").is_in(out)) << out;
+  EXPECT_TRUE(Pattern("estimate\n.*taken: measured before, [0-9.]+ us\n").is_in(out)) << out;
+  EXPECT_THAT(out, HasSubstr("constants: measured on this chip\n"));
   EXPECT_TRUE(Pattern("estimate\n.*taken: by the model\n").is_in(start(modelled).out));
   for (const std::string& command : {measured, modelled}) {
     const auto rows = nlohmann::json::parse(start(command + " --json").out);
