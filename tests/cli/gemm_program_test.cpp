@@ -52,7 +52,7 @@ TEST_F(Program, WhatIsNoProductIsRefusedInWords) {
            {"gemm 100000000x100000000x100 --device virtual",
             "and the memory of the virtual GPU is that of this machine"},
            {"plan gemm 3x3x3 --chip foo",
-            "nothing is known of a chip 'foo'; there are 'B200', 'NVIDIA H200', 'virtual sm_100a', "},
+            "nothing is known of a chip 'foo'; there are 'B200', 'NVIDIA H200', 'RTX 5090', 'virtual sm_100a', "},
            {"plan gemm 3x3x3 --dtype e4m3 --chip 'virtual sm_80'", "which has no 8-bit floats"},
            {"tune gemm 3x3x3 --device virtual", "tuned by measuring a GPU"}}) {
     const Ended ended = start(arguments);
