@@ -18,6 +18,10 @@ class AlibiBias {
     asm volatile("" : "+f"(slope_));  // read once, here
   }
 
+  // Whether a step has keys behind the queries: from there to the diagonal every step's scores are larger than those of
+  // the one before, and weights made without a look would mostly be made twice.
+  WM_DEVICE bool rising(i32 step) const { return (step + 1) * plan.keys - 1 > diagonal_; }
+
   // To the scores of a step. Where all its keys lie on one side of the queries, the bias is one line for each row: what
   // is the same for all keys of it goes into the softmax as a shift, and a score takes one instruction.
   WM_DEVICE void add(Fragment<plan.keys>& scores, i32 step, Softmax<true>& softmax) const {

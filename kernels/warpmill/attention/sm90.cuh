@@ -310,6 +310,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         stamp<"multiply", "softmax">(step);
         adjust();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
+        if constexpr (plan.kind.alibi == Alibi::both_sides)
+          if (alibi.rising(step)) break;
       } while (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) &&
                softmax.weigh_blindly(scores, weights));
     }
