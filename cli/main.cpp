@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attention_options.hpp"
 #include "case/document.hpp"
 #include "commands/commands.hpp"
 #include "commands/program.hpp"

@@ -1,36 +1,31 @@
-// Counts on the command line.
+// Options that several commands have: counts, and what an attention is.
 #pragma once
 
-#include <string>
-
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include "common/numbers.hpp"
+namespace CLI {
+class App;
+class Option;
+class Validator;
+}  // namespace CLI
 
 namespace wm::cli {
 
 // A count as it is written on the command line: digits, nothing else, within bounds. (CLI11's own conversion takes -1
-// for the largest unsigned number, and 010 for 8.)
+// for the largest unsigned number, and 010 for 8.) Of int, std::int64_t and std::uint64_t.
 template <class T>
-CLI::Validator whole_number(T least, T most) {
-  return CLI::Validator(
-      [least, most](std::string& text) {
-        const auto value = wm::number_from<T>(text);
-        if (!value || *value < least || *value > most)
-          return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
-        text = std::to_string(*value);
-        return std::string();
-      },
-      "");
-}
+CLI::Validator whole_number(T least, T most);
 template <class T>
-CLI::Option* add_count(CLI::App& app, const char* name, T& value, const char* what, T least, T most) {
-  return app.add_option(name, value, what)->transform(whole_number(least, most))->capture_default_str();
-}
+CLI::Option* add_count(CLI::App& app, const char* name, T& value, const char* what, T least, T most);
 // Of things of which one must do: rounds, launches.
-inline CLI::Option* add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000) {
-  return add_count(app, name, value, what, 1, most);
-}
+CLI::Option* add_count(CLI::App& app, const char* name, int& value, const char* what, int most = 1000);
+
+struct AttentionOptions;
+
+// What an attention is: all its commands have these.
+void add_attention(CLI::App& app, AttentionOptions& attention);
+void add_attention_shape(CLI::App& app, AttentionOptions& attention);
+
+inline constexpr const char* attention_plan_help =
+    "a plan by hand: queries of a tile by keys of a step, stages, strips of the output, as in '128x176 s2 o1', and "
+    "packed4 (queries of each of several heads in a tile) or noturns after them or not";
 
 }  // namespace wm::cli

@@ -1,15 +1,45 @@
-// The options of an attention.
-#pragma once
+// Counts are checked by our own reading of numbers.
+#include "options.hpp"
+
+#include <cstdint>
+#include <string>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "commands/commands.hpp"
-#include "options.hpp"
+#include "common/numbers.hpp"
 
 namespace wm::cli {
 
-// What an attention is: all its commands have these.
-inline void add_attention(CLI::App& app, AttentionOptions& attention) {
+template <class T>
+CLI::Validator whole_number(T least, T most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        const auto value = wm::number_from<T>(text);
+        if (!value || *value < least || *value > most)
+          return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+        text = std::to_string(*value);
+        return std::string();
+      },
+      "");
+}
+template <class T>
+CLI::Option* add_count(CLI::App& app, const char* name, T& value, const char* what, T least, T most) {
+  return app.add_option(name, value, what)->transform(whole_number(least, most))->capture_default_str();
+}
+CLI::Option* add_count(CLI::App& app, const char* name, int& value, const char* what, int most) {
+  return add_count(app, name, value, what, 1, most);
+}
+
+template CLI::Validator whole_number(int, int);
+template CLI::Validator whole_number(std::int64_t, std::int64_t);
+template CLI::Validator whole_number(std::uint64_t, std::uint64_t);
+template CLI::Option* add_count(CLI::App&, const char*, int&, const char*, int, int);
+template CLI::Option* add_count(CLI::App&, const char*, std::int64_t&, const char*, std::int64_t, std::int64_t);
+template CLI::Option* add_count(CLI::App&, const char*, std::uint64_t&, const char*, std::uint64_t, std::uint64_t);
+
+void add_attention(CLI::App& app, AttentionOptions& attention) {
   app.add_option("--dtype", attention.dtype, "bf16 or f16")->capture_default_str();
   app.add_option("--kv-heads", attention.kv_heads, "heads of K and V; without it as many as of Q")
       ->transform(whole_number<std::int64_t>(1, 1 << 20));
@@ -42,13 +72,9 @@ inline void add_attention(CLI::App& app, AttentionOptions& attention) {
       ->allow_extra_args(false);
   app.add_flag("!--no-lse", attention.lse, "without the logarithms of the sums");
 }
-inline void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
+void add_attention_shape(CLI::App& app, AttentionOptions& attention) {
   app.add_option("shape", attention.shape, "BATCHxHEADSxLENGTHxDIM, for example 4x16x4096x128")->required();
   add_attention(app, attention);
 }
-
-inline constexpr const char* attention_plan_help =
-    "a plan by hand: queries of a tile by keys of a step, stages, strips of the output, as in '128x176 s2 o1', and "
-    "packed4 (queries of each of several heads in a tile) or noturns after them or not";
 
 }  // namespace wm::cli
