@@ -41,7 +41,7 @@ help:
 	@echo 'make bench-judge build, measure what the judge costs where much is in flight, spinning or read'
 	@echo 'make fuzz        build a fuzz target (TARGET=$(TARGET)), run it until it finds something'
 	@echo 'make format      format the sources'
-	@echo 'make install     install into PREFIX ($(PREFIX))'
+	@echo 'make install     compile attention'"'"'s kernels (minutes), install into PREFIX ($(PREFIX))'
 	@echo 'make wheel       pack the Python package into WHEELS ($(WHEELS)); pip install . does the same'
 
 setup:
@@ -102,5 +102,5 @@ install: configure
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 wheel: configure
-	@$(COMPILE) --target warpmill_shared warpmill_fast warpmill_program
+	@$(COMPILE) --target wheel_parts
 	@python3 python/pack_wheel.py $(BUILD) $(WHEELS)

@@ -232,7 +232,7 @@ int start(int count, char** arguments) {
   std::string ahead;
   cache_app
       ->add_option("--ahead", ahead,
-                   "compile the kernels that most calls need into this folder, for WARPMILL_KERNELS_DIR")
+                   "compile all kernels of attention's usual kinds into this folder, for WARPMILL_KERNELS_DIR")
       ->type_name("FOLDER")
       ->excludes("--clear")
       ->excludes("--json");

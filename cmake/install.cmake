@@ -1,10 +1,8 @@
 # What an installed copy holds: the library, static and shared, with its CMake package, the headers for hosts and for kernels, the program.
 include(CMakePackageConfigHelpers)
 # `make install` builds it and nothing else.
-add_custom_target(installed_parts DEPENDS warpmill warpmill_shared warpmill_program warpmill_cudart warpmill_cuda bench_attention)
-if(TARGET kernels_ahead)
-  add_dependencies(installed_parts kernels_ahead)
-endif()
+add_custom_target(installed_parts DEPENDS warpmill warpmill_shared warpmill_program warpmill_cudart warpmill_cuda bench_attention
+  kernels_ahead)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/warpmill)
 
 install(TARGETS warpmill warpmill_shared EXPORT warpmill)

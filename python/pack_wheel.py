@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Packs the wheel: the Python sources, the shared library, the quick way for torch, the program and what it hands to CUDA
-programs, as they were built.
+programs, and the kernels compiled ahead, as they were built.
 
     python/pack_wheel.py BUILD_FOLDER WHEEL_FOLDER
 
@@ -76,6 +76,8 @@ def pack(build: Path, folder: Path) -> str:
         sys.exit(f"pack_wheel: {build} has no {', '.join(missing)}; `make wheel` builds them")
     files = {f"warpmill/{name}": stripped(built[source][0]) for source, name in BUILT.items()}
     tag = f"cp39-abi3-{platform(list(files.values()))}"
+    for kernel in sorted(build.glob("share/warpmill/kernels/*.wmjit")):  # where they were compiled ahead
+        files[f"warpmill/warpmill-kernels/{kernel.name}"] = kernel.read_bytes()
     for source in sorted(PACKAGE.iterdir()):
         if source.suffix in (".py", ".pyi") or source.name == "py.typed":
             files[f"warpmill/{source.name}"] = source.read_bytes()

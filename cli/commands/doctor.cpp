@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "ops/common_kernels.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/jit.hpp"
 #include "words.hpp"
@@ -124,7 +125,9 @@ int compile_ahead(const std::string& folder) {
     say(fmt::format("no kernels are compiled ahead: {}\n", compiler.problem));
     return success;
   }
-  const std::size_t compiled = ops::compile_common_kernels(folder);
+  Progress progress;
+  const std::size_t compiled = ops::compile_common_kernels(
+      folder, [&](std::size_t done, std::size_t total) { progress.tell("kernels compiled", done, total); });
   say(fmt::format("{} kernels in {}, {} of them compiled now\n", ops::common_kernels().size(), folder, compiled));
   return success;
 }

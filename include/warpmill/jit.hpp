@@ -44,7 +44,7 @@ struct Resources {
 
 struct Program {
   Architecture arch;
-  std::string ptx;
+  std::string ptx;                             // empty where the program was compiled ahead, with the library
   std::vector<std::byte> cubin;                // empty where Options::line_table was set
   std::vector<Resources> resources;            // one an entry; empty where there is no cubin
   std::map<std::string, std::string> lowered;  // name expression -> name in the module

@@ -12,8 +12,8 @@ struct Ahead {
   std::filesystem::path file;
   bool compiled = false;  // now; else it was there
 };
-// Puts the program into the folder, in the cache's format, unless it is there. Only for programs that read no files of
-// the machine, and while the environment has no flags for the compiler.
+// Puts the program into the folder, in the cache's format and without its PTX, unless it is there. Only for programs
+// that read no files of the machine, while the environment has no flags for the compiler; lost speed is an error.
 Ahead compile_ahead(const Source& source, const Options& options, const std::filesystem::path& folder);
 
 // Removes what was compiled ahead into the folder before and is not among these.

@@ -117,7 +117,7 @@ Cache Cache::open() {
 Cache Cache::at(const fs::path& folder) {
   Cache cache;
   cache.folder_ = folder;
-  cache.private_ = false;
+  cache.private_ = cache.marks_use_ = false;
   make_folders(folder, 0755);
   cache.use_folder();
   return cache;
@@ -137,8 +137,10 @@ Cache Cache::shipped() {
   const fs::path file = fs::canonical(named, failed);
   struct stat status;
   if (!named.is_absolute() || failed || ::stat(file.c_str(), &status) != 0) return cache;
-  const std::string own = environment("WARPMILL_KERNELS_DIR");
-  cache.folder_ = own.empty() ? file.parent_path().parent_path() / "share/warpmill/kernels" : fs::path(own);
+  const fs::path beside = file.parent_path(), in_package = beside / "warpmill-kernels";
+  cache.folder_ = environment("WARPMILL_KERNELS_DIR");
+  if (cache.folder_.empty())
+    cache.folder_ = fs::exists(in_package, failed) ? in_package : beside.parent_path() / "share/warpmill/kernels";
   cache.owners_ = {0, status.st_uid};
   cache.use_folder();
   return cache;

@@ -24,8 +24,9 @@ class Cache {
   static Cache open();
   // A folder of kernels compiled ahead, to be filled; made if it is not there. Everybody may read it.
   static Cache at(const std::filesystem::path& folder);
-  // Kernels that came with the library: share/warpmill/kernels beside the folder of the program or library that this
-  // code is in, or the folder of WARPMILL_KERNELS_DIR. Only read, and only what we, root or the library's owner wrote.
+  // Kernels that came with the library: warpmill-kernels beside the program or library that this code is in, as in a
+  // Python package, else share/warpmill/kernels beside its folder; or the folder of WARPMILL_KERNELS_DIR. Only read,
+  // and only what we, root or the library's owner wrote.
   static Cache shipped();
   ~Cache();
   Cache(Cache&& other) noexcept;

@@ -20,10 +20,10 @@ namespace wm::jit {
 namespace {
 
 // A kernel of this library that lost speed is a bug of ours, never a slow success.
-void refuse_lost_speed(const Source& source, const Program& program) {
-  if (program.lost_speed.empty()) return;
-  std::string message = fmt::format("{} compiles for {} but loses speed:", source.name, program.arch.name());
-  for (const std::string& words : program.lost_speed) message += fmt::format("\n  {}", words);
+void refuse_lost_speed(const Source& source, const Architecture& arch, const std::vector<std::string>& lost_speed) {
+  if (lost_speed.empty()) return;
+  std::string message = fmt::format("{} compiles for {} but loses speed:", source.name, arch.name());
+  for (const std::string& words : lost_speed) message += fmt::format("\n  {}", words);
   throw Error(ErrorCode::compile, message);
 }
 
@@ -120,7 +120,7 @@ Program compile(const Source& source, const Options& options) {
   program.lost_speed = std::move(log.lost_speed);
   program.log = std::move(log.messages);
   program.from_cache = result->from_cache;
-  if (options.shipped) refuse_lost_speed(source, program);
+  if (options.shipped) refuse_lost_speed(source, options.arch, program.lost_speed);
   return program;
 }
 
@@ -141,8 +141,10 @@ Ahead compile_ahead(const Source& source, const Options& options, const std::fil
     throw Error(ErrorCode::io, fmt::format("{} cannot be filled: {}", folder.string(), cache.problem()));
   const std::filesystem::path file = cache.file_of(*key);
   if (cache.load(*key)) return {file, false};
-  if (!cache.store(*key, build(compiler, {source, options, headers.embedded, flags_of(options, compiler)})))
-    throw Error(ErrorCode::io, fmt::format("{} could not be written", file.string()));
+  Output output = build(compiler, {source, options, headers.embedded, flags_of(options, compiler)});
+  refuse_lost_speed(source, options.arch, read_log(output.log).lost_speed);
+  output.ptx.clear();  // three times the cubin, which is all that a chip takes
+  if (!cache.store(*key, output)) throw Error(ErrorCode::io, fmt::format("{} could not be written", file.string()));
   return {file, true};
 }
 

@@ -60,26 +60,37 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   return e;
 }
 
+std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_queries) {
+  // Three groups have too few registers but for the smallest heads, which two do not keep busy.
+  const int groups = few_queries ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
+  std::vector<AttentionPlan> plans;
+  for (const int keys : {176, 160, 128, 112, 96, 80, 64, 48}) {
+    if (plans.size() >= 2 && keys != 128 && keys != 96 && keys != 64) continue;
+    for (const int strips : {2, 1, 0}) {  // a tile that has fewer than fit only waits longer
+      const AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};
+      if (!plan.valid()) continue;
+      plans.push_back(plan);
+      break;
+    }
+  }
+  return plans;
+}
+
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates) {
   std::vector<AttentionEstimate> ranking;
-  const auto add = [&](AttentionPlan plan) {
-    plan.kind = kind;
-    if (plan.valid()) ranking.push_back(estimate(plan, shape, rates));
-  };
-  const bool few = shape.queries <= AttentionPlan::group_queries;
-  // Three groups have too few registers but for the smallest heads, which two do not keep busy.
-  const int groups = few ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
   // A few queries of heads that share keys fit one tile.
   const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
   if (ratio > 1 && shape.queries > 0 && shape.queries <= 32) {
     const int packed = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(shape.queries)));
     const int of_heads = packed * ratio > AttentionPlan::group_queries ? 2 : 1;
     for (const int strips : {0, 1, 2})
-      for (const int keys : {176, 128, 112, 80, 64})
-        add({.keys = keys, .groups = of_heads, .strips = strips, .packed = packed});
+      for (const int keys : {176, 128, 112, 80, 64}) {
+        const AttentionPlan plan{.kind = kind, .keys = keys, .groups = of_heads, .strips = strips, .packed = packed};
+        if (plan.valid()) ranking.push_back(estimate(plan, shape, rates));
+      }
   }
-  for (const int strips : {0, 1, 2})
-    for (const int keys : {176, 160, 128, 112, 96, 80, 64, 48}) add({.keys = keys, .groups = groups, .strips = strips});
+  for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::group_queries))
+    ranking.push_back(estimate(plan, shape, rates));
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
   return ranking;

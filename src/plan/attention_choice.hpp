@@ -24,7 +24,12 @@ struct AttentionEstimate {
 };
 AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates);
 
-// Every plan that is shipped for the kind, the best for the shape first. Empty where none fits shared memory.
+// The plans that are shipped for a kind: steps of the two widths that fit and are widest, and of 128, 96 and 64 keys.
+// Each is a kernel to compile, and the widths between them gain little (docs/attention.md).
+std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_queries);  // few: one group's
+
+// All of them, and those that pack a few queries of heads that share keys, the best for the shape first. Empty where
+// none fits shared memory.
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates);
 
 // The plan the library takes: a measured one where there is one, else the ranking's first. `chip` is the device's name.

@@ -30,6 +30,7 @@ TEST_F(CompiledAhead, IsTakenWhereTheCacheHasNothing) {
   const Program program = compile(source, options);
   EXPECT_TRUE(program.from_cache);
   EXPECT_FALSE(program.cubin.empty());
+  EXPECT_TRUE(program.ptx.empty()) << "three times the cubin, and a chip does not need it";
   EXPECT_EQ(program.resources.size(), 1u);
   EXPECT_FALSE(compile({"ahead.cu", source.text + " "}, options).from_cache);
   EXPECT_FALSE(compile(source, {.arch = hopper, .defines = {{"ANOTHER", "1"}}}).from_cache);
@@ -60,6 +61,40 @@ TEST_F(CompiledAhead, KeepsWhatIsNamedAlone) {
   keep_only(shipped, {second});
   EXPECT_FALSE(fs::exists(first));
   EXPECT_TRUE(fs::exists(second));
+}
+
+// As it is built and installed, and as it lies in a Python package.
+TEST_F(CompiledAhead, IsFoundBesideTheProgram) {
+  const Source of_worker{"worker.cu", "__global__ void k(int* x) { *x = NUMBER; }"};
+  for (const char* const place : {"share/warpmill/kernels", "bin/warpmill-kernels"}) {
+    const fs::path prefix = folder.path() / fs::path(place).filename();
+    fs::create_directories(prefix / "bin");
+    fs::copy_file(WARPMILL_JIT_WORKER, prefix / "bin/worker");
+    compile_ahead(of_worker, {.arch = hopper, .defines = {{"NUMBER", "0"}}}, prefix / place);
+    const Ended ended = run_command("env -u WARPMILL_KERNELS_DIR " + in_shell_quotes(prefix / "bin/worker") + " 2");
+    EXPECT_TRUE(holds(ended.output, "\ncached ")) << place << ": " << ended.output;
+    EXPECT_TRUE(holds(ended.output, "\ncompiled ")) << "the second is not there: " << ended.output;
+    forget();
+  }
+}
+
+TEST_F(CompiledAhead, RefusesLostSpeed) {
+  const Source spilling{"spill.cu", R"(
+extern "C" __global__ void __launch_bounds__(1024, 2) spilling(float* x) {
+  float v[64];
+#pragma unroll
+  for (int i = 0; i < 64; ++i) v[i] = x[i * 1024 + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 64; ++i) x[i * 1024 + threadIdx.x] = v[63 - i] * v[i / 2];
+})"};
+  try {
+    compile_ahead(spilling, options, shipped);
+    FAIL() << "it was compiled";
+  } catch (const Error& error) {
+    EXPECT_TRUE(holds(error.what(), "spills registers")) << error.what();
+  }
+  EXPECT_TRUE(fs::is_empty(shipped));
 }
 
 TEST_F(CompiledAhead, IsNotTakenWhereTheCacheIsTurnedOff) {

@@ -1,9 +1,12 @@
 // Which plan attention takes, and the order in which it walks the work.
 #include "plan/attention_choice.hpp"
 
+#include <cmath>
+#include <random>
 #include <set>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "plan/attention_plan_text.hpp"
@@ -73,6 +76,47 @@ TEST(AttentionRanking, TakesNarrowStepsForShortCausalSequences) {
   kind.mask.right = true;
   EXPECT_EQ(rank(kind, {8, 16, 16, 2048, 2048}, {}).front().plan.keys, 128);
   EXPECT_EQ(rank(kind, {1, 16, 16, 16384, 16384}, {}).front().plan.keys, 176);
+}
+
+// Few widths of steps are shipped. By the estimate itself, over lengths, heads and windows of all sizes, those left out
+// would gain little.
+TEST(AttentionRanking, LosesLittleByTheWidthsItDoesNotHave) {
+  std::mt19937 random(1);
+  const auto up_to = [&](std::int64_t most) {  // small ones as often as large ones
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<double>(0, std::log(static_cast<double>(most + 1)))(random)));
+  };
+  for (const auto& [head_dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}})
+    for (const bool few : {false, true}) {
+      constexpr int shapes = 900;
+      double lost = 0;
+      int much = 0;
+      for (int i = 0; i < shapes; ++i) {
+        const AttentionKind kind{
+            .head_dim = head_dim, .value_dim = value_dim, .mask = {.right = i % 3 > 0, .left = i % 3 > 1}};
+        const std::int64_t heads = up_to(64), queries = few ? up_to(64) : 64 + up_to(32704);
+        const AttentionShape shape{.batch = up_to(64),
+                                   .heads = heads,
+                                   .kv_heads = heads,
+                                   .queries = queries,
+                                   .keys = i % 4 && !few ? queries : up_to(32768),
+                                   .left = 15 + up_to(8192),
+                                   .right = i % 2 ? 0 : up_to(8192)};
+        const auto ranking = rank(kind, shape, {});
+        ASSERT_LE(ranking.size(), 5u);
+        const double best = ranking.front().seconds;
+        double any = best;
+        for (AttentionPlan plan = ranking.front().plan; plan.strips >= 0; --plan.strips)
+          for (plan.keys = 64; plan.keys <= 176; plan.keys += 16)
+            if (plan.valid()) any = std::min(any, estimate(plan, shape, {}).seconds);
+        lost += best / any - 1;
+        much += best > 1.1 * any;
+      }
+      fmt::print("{}/{}, {} queries: {:.2f}% lost, more than a tenth by {} of {}\n", head_dim, value_dim,
+                 few ? "few" : "many", 100 * lost / shapes, much, shapes);
+      EXPECT_LT(lost / shapes, 0.0125);
+      EXPECT_LT(much, shapes / 50);
+    }
 }
 
 TEST(AttentionPlanText, IsReadAsItIsWritten) {

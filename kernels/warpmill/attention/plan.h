@@ -83,7 +83,7 @@ struct AttentionPlan {
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
   constexpr int other_registers() const {
-    if (!changes_scores()) return 28;
+    if (!changes_scores()) return moves_registers() ? 28 : 56;  // a group alone that holds 200 spills
     if (kind.value_dim > 192) return 60;
     return !kind.expressions.any() ? 40 : groups == 3 ? 48 : 52;
   }

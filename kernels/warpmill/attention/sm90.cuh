@@ -210,7 +210,6 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   // Who queues products: one group's run while the others make exponentials.
   const Turns<AttentionBarrier::turn, plan.turns ? plan.groups : 1> turns(group);
   AttentionWriter<plan> writer(args, shared, group);
-  auto& q = shared.q[group];
 
   turns.begin();
   TileReader<plan> reader(shared.tiles);
@@ -220,6 +219,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const u32 first_query = tile.group_query(group);
     const Sight<plan> sight = tile.sight(args);  // of all groups: they take the same steps
     const Sight<plan> own(args, tile.sequence, first_query, plan.packed > 0 ? plan.packed : plan.group_queries);
+    // Kept over the loop of tiles, places in Q would take registers that are not there.
+    u32 own_group = group;
+    if constexpr (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0)
+      asm volatile("" : "+r"(own_group));
+    auto& q = shared.q[own_group];
     Softmax<plan.kind.alibi != Alibi::none> softmax(args.scale_log2);
     Fragment<plan.value_columns()> sums;
     const i32 begin = sight.begin(), last = sight.end() - 1;
