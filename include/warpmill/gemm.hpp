@@ -61,7 +61,7 @@ struct GemmRequest {
   // precision.
   bool promote = false;
   // Operands that the copy engine cannot read where they lie are copied to the stream's workspace first, where that
-  // pays; otherwise threads bring them.
+  // pays and there is memory (in a capture: where the stream has as much already); otherwise threads bring them.
   bool align = true;
   std::optional<GemmPlan> plan{};  // by hand (its kind is filled in); else the tuned or the ranking's first
   // Where a timeline of the launch (of several, the last) goes: a build with stamps runs, and the call waits for it.
@@ -80,9 +80,10 @@ struct GemmResult {
 
 // Puts the product into the stream. The first call with a shape may compile and load a kernel (or take it from the
 // cache) and allocate the stream's workspace: make it before a graph capture begins. Later calls with the same shape,
-// types, layouts, alignments and parts of the epilogue only launch, and may be captured (a split plan uses the
-// capturing stream's workspace: replay such graphs in that stream, or not beside its other products). The result is the
-// same bits every time. A request that cannot be served is refused in words before anything is launched.
+// types, layouts, alignments and parts of the epilogue only launch, and may be captured (a split plan, and operands
+// that are copied first, use the capturing stream's workspace: replay such graphs in that stream, or not beside its
+// other products). The result is the same bits every time. A request that cannot be served is refused in words before
+// anything is launched.
 WARPMILL_API GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

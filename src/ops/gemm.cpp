@@ -197,9 +197,13 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     return {};
   }
   AlignedCopies copies{};
+  std::optional<ops::Scratch> scratch;  // until the product is in the stream
   if (const std::size_t bytes = request.align ? ops::aligned_bytes(key.problem) : 0; bytes > 0) {
     ops::check_overlaps(request);  // the key does not say where the operands lie
-    ops::AlignedProblem to = ops::aligned(key.problem, ops::scratch_of(stream, bytes));
+    scratch = ops::scratch_of(stream, bytes);
+  }
+  if (scratch) {
+    ops::AlignedProblem to = ops::aligned(key.problem, scratch->address);
     key.problem = std::move(to.problem), key.aligned = true, copies = to.copies;
   }
   GemmState& state = ops::state_of<GemmState>(device);

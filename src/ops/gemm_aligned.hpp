@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 #include "ops/gemm_problem.hpp"
 #include "ops/kernels.hpp"

@@ -18,6 +18,7 @@ namespace wm::ops {
 namespace {
 
 struct Held {
+  std::mutex mutex;
   std::uint64_t stream_number = 0;
   std::vector<Buffer> buffers;  // those that were too small stay: a graph captured before may still use them
 };
@@ -31,16 +32,14 @@ std::thread::id thread_of(const Stream& stream) {
 // Of all devices and streams.
 class Workspaces {
  public:
-  std::uint64_t get(const Stream& stream, std::size_t bytes, bool zeroed) {
+  // Nothing where more memory would have to be made while the stream is captured.
+  std::optional<Scratch> get(const Stream& stream, std::size_t bytes, bool zeroed) {
     const Device& device = stream.device();
     const auto number = device.backend().stream_number(stream.native());
-    const std::lock_guard lock(mutex_);
-    Held& held = held_[{&device.backend(), stream.native(), thread_of(stream)}];
+    Held& held = of(stream);
+    std::unique_lock lock(held.mutex);
     if (held.buffers.empty() || held.buffers.back().bytes() < bytes) {
-      if (!number)
-        throw Error(ErrorCode::invalid_argument,
-                    "this product needs workspace, and memory cannot be allocated while the stream is captured: run it "
-                    "once on this stream before the capture");
+      if (!number) return std::nullopt;
       Buffer buffer(device, std::bit_ceil(std::max<std::size_t>(bytes, 1 << 20)));
       if (zeroed) stream.fill(buffer.address(), std::byte{0}, buffer.bytes());
       held.buffers.push_back(std::move(buffer));
@@ -50,10 +49,15 @@ class Workspaces {
       if (held.stream_number != 0) device.synchronize();
       held.stream_number = *number;
     }
-    return held.buffers.back().address();
+    return Scratch{held.buffers.back().address(), std::move(lock)};
   }
 
  private:
+  Held& of(const Stream& stream) {
+    const std::lock_guard lock(mutex_);
+    return held_[{&stream.device().backend(), stream.native(), thread_of(stream)}];
+  }
+
   std::mutex mutex_;
   std::map<std::tuple<const void*, const void*, std::thread::id>, Held> held_;
 };
@@ -113,12 +117,20 @@ std::uint64_t counter_of(const Stream& stream) {
 
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
   static auto& all = *new Workspaces;  // never destroyed: no order at exit
-  return cleared(stream, all.get(stream, bytes, true), bytes);
+  const auto held = all.get(stream, bytes, true);
+  if (!held)
+    throw Error(ErrorCode::invalid_argument,
+                "this product needs workspace, and memory cannot be allocated while the stream is captured: run it "
+                "once on this stream before the capture");
+  return cleared(stream, held->address, bytes);
 }
 
-std::uint64_t scratch_of(const Stream& stream, std::size_t bytes) {
+std::optional<Scratch> scratch_of(const Stream& stream, std::size_t bytes) try {
   static auto& all = *new Workspaces;  // as above
   return all.get(stream, bytes, false);
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::out_of_memory) throw;
+  return std::nullopt;
 }
 
 }  // namespace wm::ops

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <optional>
 
 #include "warpmill/device.hpp"
 
@@ -13,8 +15,14 @@ namespace wm::ops {
 // writes there clears it. Made and grown when needed, kept until the process ends: a captured graph may hold it.
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes);
 
-// The same without a word on what they hold: a kernel writes there, and a later one of the stream reads it.
-std::uint64_t scratch_of(const Stream& stream, std::size_t bytes);
+// Bytes of a stream that one kernel writes and a later one reads, whatever they held before. Who has them puts both
+// into the stream before another thread may have them.
+struct Scratch {
+  std::uint64_t address;
+  std::unique_lock<std::mutex> lock;
+};
+// Nothing where there is no memory for it, or the stream is captured and was never given so much.
+std::optional<Scratch> scratch_of(const Stream& stream, std::size_t bytes);
 
 // The same for a few bytes, counter_bytes at most: of the stream; or while it is captured, of that launch alone, so
 // that different graphs may run beside each other and be captured from streams that were never used. (Instances of one

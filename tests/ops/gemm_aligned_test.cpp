@@ -1,4 +1,6 @@
 // Operands that are copied to where the copy engine can read them, before the product.
+#include <thread>
+
 #include "ops/gemm_fixture.hpp"
 #include "warpmill/error.hpp"
 
@@ -50,6 +52,20 @@ TEST_F(GemmAligned, LeavesToThreadsWhatIsSmallOrHasNoLines) {
   EXPECT_FALSE(copied({.m = 200, .n = 144, .k = 300, .a_layout = {.step = 2}}));
   EXPECT_FALSE(copied({.m = 400, .n = 240, .k = 300, .a = e4m3, .b = e4m3, .a_layout = {.columns = true}}));
   EXPECT_FALSE(copied({.m = 70, .n = 150, .k = 1000})) << "the engine reads them where they are";
+}
+
+// Copy and product of one thread are neighbours in the stream, whoever else uses it.
+TEST_F(GemmAligned, KeepsTheOperandsOfThreadsThatShareAStreamApart) {
+  const auto work = [&](std::uint64_t seed) {
+    for (int i = 0; i < 8; ++i) {
+      GemmRun run(device, {.m = 70, .n = 60, .k = 701, .seed = seed + i});
+      EXPECT_TRUE(gemm(stream, run.request()).aligned);
+      stream.synchronize();
+      run.expect_right();
+    }
+  };
+  std::jthread other([&] { work(100); });
+  work(1);
 }
 
 TEST_F(GemmAligned, IsRefusedBeforeAnythingIsCopied) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "warpmill/gemm/aligned_copy.h"
-#include "warpmill/ptx/grid.cuh"
 #include "warpmill/types.cuh"
 
 namespace wm {
