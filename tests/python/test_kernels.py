@@ -199,7 +199,7 @@ class Plans(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, r"plan\('matmul', m, n, k\)"):
                 wm.plan(*arguments)
         with self.assertRaisesRegex(ValueError, "head dim"):
-            wm.plan("attention", 1, 1, 64, 80, device="virtual")
+            wm.plan("attention", 1, 1, 64, 84, device="virtual")
 
 
 if __name__ == "__main__":
