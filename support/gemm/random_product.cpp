@@ -75,19 +75,16 @@ struct Sum {
   double value = 0, allowed = 0;
 };
 Sum sum_of(const std::vector<double>& a, const std::vector<double>& b, DType operands, bool promote) {
-  double sum = 0, magnitude = 0, cut = 0;
+  double sum = 0, magnitude = 0;
   DroppedBits dropped(size_of(operands) == 1 ? 1 : 0, promote);
   for (std::size_t k = 0; k < a.size(); ++k) {
     sum += a[k] * b[k];
     magnitude += std::fabs(a[k] * b[k]);
     dropped.add(a[k], &b[k]);
-    // Every 32 bytes of k the tensor cores drop what lies below bit 22 of the sum so far. Over a long k that is more
-    // than its share of the magnitudes: the sum grows meanwhile.
-    if ((k + 1) * size_of(operands) % 32 == 0) cut += std::fabs(sum) * 0x1p-22;
   }
   if (operands == DType::i8) return {sum, 0};
   if (size_of(operands) == 1) return {sum, dropped.most()[0]};
-  return {sum, std::max(magnitude * 0x1p-20, cut)};
+  return {sum, magnitude * 0x1p-20};
 }
 
 // Factors of a product that has them: no powers of two, so that a rounding in the wrong place shows.
