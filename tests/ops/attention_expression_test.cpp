@@ -109,14 +109,4 @@ TEST_F(Attention, SaysWhatIsWrongWithAnExpressionInTheCallersWords) {
   expect("'2x' is no name of an array", [](C& c) { c.score = "score", c.numbers[0].first = "2x"; });
 }
 
-// The virtual GPU finds a read beyond an array's end, and says in which expression and column.
-TEST_F(Attention, FindsAnExpressionThatReadsOutOfBounds) {
-  if (device.info().kind == DeviceKind::cuda) GTEST_SKIP() << "the virtual GPU's to find";
-  AttentionCase c = ordinary();
-  c.score = "score + slope[head + 4000000]";
-  c.numbers = {{"slope", {1.f, 2.f}}};
-  const std::string said = refusal(stream, c);
-  EXPECT_NE(said.find("score:9"), std::string::npos) << said;
-}
-
 }  // namespace wm::test

@@ -234,4 +234,19 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   vgpu::set_run_options(device, {});
 }
 
+// In which expression and column.
+TEST_F(AttentionJudge, FindsAnExpressionThatReadsBeyondAnArray) {
+  AttentionCase c{.heads = 2, .kv_heads = 1, .queries = 100, .keys = 100, .head_dim = 64, .value_dim = 64};
+  c.score = "score + slope[head + 4000000]";
+  c.numbers = {{"slope", {1.f, 2.f}}};
+  const RandomAttention attention(stream, c, 1);
+  try {
+    wm::attention(stream, attention.request());
+    stream.synchronize();
+    FAIL() << "nothing was found";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string_view(error.what()).find("score:9"), std::string_view::npos) << error.what();
+  }
+}
+
 }  // namespace wm::test
