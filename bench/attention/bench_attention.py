@@ -3,14 +3,14 @@
 
     warpmill bench attention [--shapes table,untuned,kinds,varlen] [--dtype f16] [--only TEXT] [--plan "128x176 s2 o1" ...] [--rounds N]
         [--json FILE] [--markdown FILE] [--times]
+    warpmill bench attention --forms [--only TEXT] [--rounds N] [--json FILE] [--markdown FILE]
 
 Each side is a CUDA graph of several calls over rotated buffers; graphs are replayed in turns (A B A B), and the ratio is
 the median over neighbouring replays. FlashAttention-3's figure is derived: the day's cuDNN times the ratio of the two
-as recorded once, on one day.
+as recorded once, on one day. --forms measures other forms of attention beside our own plain kernel.
 """
 import argparse
 import concurrent.futures
-import ctypes
 import json
 import math
 import statistics
@@ -24,16 +24,8 @@ try:
 except ImportError:
     sys.exit("warpmill: the measurement beside cuDNN needs PyTorch with CUDA: pip install torch")
 
-
-class BenchAttention(ctypes.Structure):
-    _fields_ = (
-        [(name, ctypes.c_uint64) for name in ("q", "k", "v", "out", "lse")]
-        + [(name, ctypes.c_int64) for name in ("batch", "heads", "kv_heads", "queries", "keys", "head_dim", "value_dim")]
-        + [(name, ctypes.c_int64 * 3) for name in ("q_strides", "k_strides", "v_strides", "out_strides")]
-        + [(name, ctypes.c_uint64) for name in ("query_offsets", "key_offsets")]
-        + [(name, ctypes.c_int64) for name in ("sequences", "total_queries", "total_keys")]
-        + [(name, ctypes.c_int32) for name in ("f16", "left", "right", "align_ends")]
-        + [("plan", ctypes.c_char * 48)])
+import attention_forms
+from attention_calls import Eager, Ours, contest, graph_of, write_files
 
 
 # (batch, heads, kv heads, queries, keys, head dim, value dim, causal): 16k tokens in all, 2048 / head dim heads; and
@@ -69,93 +61,6 @@ def name_of(shape):
 def flops_of(shape):
     b, h, hk, sq, sk, d, dv, causal = shape
     return 2.0 * b * h * sq * sk * (d + dv) * (0.5 if causal else 1)
-
-
-class Ours:
-    def __init__(self, path):
-        self.library = ctypes.CDLL(path)
-        self.words = ctypes.create_string_buffer(2000)
-
-    def describe(self, q, k, v, out, causal, plan=None, lse=None, offsets=None, lengths=None):
-        a = BenchAttention()
-        a.q, a.k, a.v, a.out = q.data_ptr(), k.data_ptr(), v.data_ptr(), out.data_ptr()
-        a.lse = lse.data_ptr() if lse is not None else 0
-        if offsets is None:
-            a.batch, a.heads, a.queries, a.head_dim = q.shape
-            a.kv_heads, a.keys, a.value_dim = v.shape[1:]
-            for name, x in (("q", q), ("k", k), ("v", v), ("out", out)):
-                setattr(a, name + "_strides", (ctypes.c_int64 * 3)(*x.stride()[:3]))
-        else:  # q: positions x heads x dim
-            a.heads, a.head_dim, a.kv_heads, a.value_dim = q.shape[1], q.shape[2], k.shape[1], v.shape[2]
-            a.batch, a.sequences, a.total_queries, a.total_keys = 1, len(lengths), q.shape[0], k.shape[0]
-            a.queries = a.keys = max(lengths)
-            a.query_offsets = a.key_offsets = offsets.data_ptr()
-            for name, x in (("q", q), ("k", k), ("v", v), ("out", out)):
-                setattr(a, name + "_strides", (ctypes.c_int64 * 3)(0, x.stride(1), x.stride(0)))
-        a.f16 = q.dtype == torch.float16
-        a.left, a.right, a.align_ends = -1, 0 if causal else -1, 1
-        if plan:
-            a.plan = plan.encode()
-        return a
-
-    def run(self, a):
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        if self.library.bench_attention(stream, ctypes.byref(a), self.words, ctypes.c_size_t(len(self.words))):
-            raise RuntimeError(self.words.value.decode())
-        return self.words.value.decode()
-
-    def trace(self, a, file):
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        if self.library.bench_attention_trace(stream, ctypes.byref(a), file.encode(), self.words,
-                                              ctypes.c_size_t(len(self.words))):
-            raise RuntimeError(self.words.value.decode())
-
-
-def graph_of(calls):
-    """A graph of the calls, each made once before."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for call in calls:
-            call()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for call in calls:
-            call()
-    return graph
-
-
-class Eager:
-    """Calls that cannot be captured, made one after the other."""
-
-    def __init__(self, calls):
-        self.calls = calls
-
-    def replay(self):
-        for call in self.calls:
-            call()
-
-
-def seconds(graph):
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    graph.replay()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) * 1e-3
-
-
-def contest(sides, rounds):
-    """Medians of each side's seconds, and of its ratio to the last side's next replay (above 1: faster)."""
-    for graph in sides:
-        graph.replay()
-    times = [[] for _ in sides]
-    for _ in range(rounds):
-        for side, graph in zip(times, sides):
-            side.append(seconds(graph))
-    peer = times[-1]
-    return [(statistics.median(side), statistics.median(p / s for s, p in zip(side, peer))) for side in times]
 
 
 def reference_error(q, k, v, out, causal, rows=4):
@@ -272,8 +177,7 @@ def compile_all(ours, entries, plans, dtype):
     """Every kernel that will be needed, several at a time, on problems of one tile."""
     def one(kind):
         d, dv, causal, packed, plan = kind
-        library = Ours.__new__(Ours)
-        library.library, library.words = ours.library, ctypes.create_string_buffer(2000)
+        library = ours.of_its_own_thread()
         small = Packed([256], 1, d, causal, 1, dtype) if packed else Dense((1, 1, 1, 256, 256, d, dv, causal), 1, dtype)
         try:
             library.run(small.described(library, plan)[0])
@@ -353,6 +257,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", help=argparse.SUPPRESS)
     parser.add_argument("--shapes", default="table", help="table, untuned, kinds or varlen, or several with commas between")
+    parser.add_argument("--forms", action="store_true", help="ALiBi, sinks, softcap, documents, padded head dims and packed heads")
     parser.add_argument("--dtype", default="bf16", choices=("bf16", "f16"))
     parser.add_argument("--plan", action="append", default=[], help="a plan by hand, as '128x176 s2 o1'; may be given several times")
     parser.add_argument("--only", default="", help="shapes whose name has one of these, with | between")
@@ -363,6 +268,8 @@ def main():
     options = parser.parse_args()
     torch.manual_seed(0)
     ours = Ours(options.library)
+    if options.forms:
+        return attention_forms.main(ours, options)
     plans = options.plan or [None]
     dtype = torch.float16 if options.dtype == "f16" else torch.bfloat16
     entries = [e for e in entries_of(options.shapes, dtype) if any(part in e.name for part in options.only.split("|"))]
@@ -383,10 +290,7 @@ def main():
     for entry in entries if options.times else []:
         for plan in plans:
             print(f"{entry.name} {plan or ''}: " + times_of_roles(ours, entry, plan))
-    for file, text in ((options.json, json.dumps(every, indent=1)), (options.markdown, in_markdown(every))):
-        if file:
-            with open(file, "w") as out:
-                out.write(text)
+    write_files(options, every, in_markdown(every))
 
 
 if __name__ == "__main__":

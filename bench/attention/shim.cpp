@@ -1,4 +1,5 @@
 // The attention call behind a C interface with raw pointers, for the measurement beside PyTorch (bench_attention.py).
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -15,8 +16,10 @@ struct BenchAttention {
   std::int64_t q_strides[3], k_strides[3], v_strides[3], out_strides[3];  // batch, head, position
   std::uint64_t query_offsets, key_offsets;                               // 0: no sequences
   std::int64_t sequences, total_queries, total_keys;
-  std::int32_t f16, left, right, align_ends;  // left, right: -1 is no limit
-  char plan[48];                              // "128x176 s2 o1"; empty: the library's own choice
+  std::uint64_t alibi_slopes, sinks, documents, key_lengths;  // 0: none; documents: i32, of each position, rising
+  std::int32_t f16, left, right, align_ends;                  // left, right: -1 is no limit
+  float softcap;                                              // 0: none
+  char plan[48];                                              // "128x176 s2 o1"; empty: the library's own choice
 };
 
 namespace {
@@ -46,6 +49,17 @@ wm::AttentionRequest request_of(const wm::Device& device, const BenchAttention& 
                                                {device, a.key_offsets, wm::DType::i32, {a.sequences + 1}},
                                                a.queries,
                                                a.keys};
+  request.softcap = a.softcap;
+  if (a.alibi_slopes) request.alibi_slopes = wm::View(device, a.alibi_slopes, wm::DType::f32, {a.heads});
+  if (a.sinks) request.sinks = wm::View(device, a.sinks, wm::DType::f32, {a.heads});
+  if (a.key_lengths) request.key_lengths = wm::View(device, a.key_lengths, wm::DType::i32, {a.batch});
+  if (a.documents)
+    request.expressions = {
+        .score = "",
+        .mask = "document[q] == document[k]",
+        .skip = "document[k_last] < document[q_first] || document[k_first] > document[q_last]",
+        .whole = "document[k_first] == document[q_last] && document[k_last] == document[q_first]",
+        .arrays = {{"document", wm::View(device, a.documents, wm::DType::i32, {std::max(a.queries, a.keys)})}}};
   if (a.plan[0] != 0) request.plan = wm::plan::attention_plan_from_text(a.plan);
   return request;
 }
