@@ -64,7 +64,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
-  AttentionArguments arguments{.q = map_rows("q", p.q, p.kind.head_dim, plan.group_queries),
+  AttentionArguments arguments{.q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
                                .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
                                .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
                                .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows),

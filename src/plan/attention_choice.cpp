@@ -82,14 +82,14 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
   const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
   if (ratio > 1 && shape.queries > 0 && shape.queries <= 32) {
     const int packed = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(shape.queries)));
-    const int of_heads = packed * ratio > AttentionPlan::group_queries ? 2 : 1;
+    const int of_heads = packed * ratio > AttentionPlan::wgmma_rows ? 2 : 1;
     for (const int strips : {0, 1, 2})
       for (const int keys : {176, 128, 112, 80, 64}) {
         const AttentionPlan plan{.kind = kind, .keys = keys, .groups = of_heads, .strips = strips, .packed = packed};
         if (plan.valid()) ranking.push_back(estimate(plan, shape, rates));
       }
   }
-  for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::group_queries))
+  for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
     ranking.push_back(estimate(plan, shape, rates));
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });

@@ -24,9 +24,9 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
   for (const std::string_view word : words_of(text)) {
     const auto count = natural(word.substr(1));
     if (const auto tile = pair(word)) {
-      if (tile->first % AttentionPlan::group_queries)
-        refuse(fmt::format("a tile has a multiple of {} queries", AttentionPlan::group_queries));
-      plan.groups = tile->first / AttentionPlan::group_queries;
+      if (tile->first % AttentionPlan::wgmma_rows)
+        refuse(fmt::format("a tile has a multiple of {} queries", AttentionPlan::wgmma_rows));
+      plan.groups = tile->first / AttentionPlan::wgmma_rows;
       plan.keys = tile->second;
     } else if (word[0] == 's' && count) {
       plan.stages = *count;

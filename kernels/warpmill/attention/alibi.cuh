@@ -6,7 +6,7 @@
 
 namespace wm {
 
-// Of one head and the 64 queries of a group.
+// Of one head and the queries of a group.
 template <AttentionPlan plan>
 class AlibiBias {
  public:
@@ -23,30 +23,37 @@ class AlibiBias {
   WM_DEVICE bool rising(i32 step) const { return (step + 1) * plan.keys - 1 > diagonal_; }
 
   // To the scores of a step. Where all its keys lie on one side of the queries, the bias is one line for each row: what
-  // is the same for all keys of it goes into the softmax as a shift, and a score takes one instruction.
-  WM_DEVICE void add(Fragment<plan.keys>& scores, i32 step, Softmax<true>& softmax) const {
+  // is the same for all keys of it goes into the softmax as a shift, and a score takes one instruction. `Scores` are
+  // what a thread has of the step: a Fragment, or a whole row.
+  template <class Scores, class Softmax>
+  WM_DEVICE void add(Scores& scores, i32 step, Softmax& softmax) const {
     const i32 first = step * plan.keys;
-    f32 distance[2];  // of the thread's first key, seen from each of its rows
+    f32 distance[Scores::halves];  // of the thread's first key, seen from each of its rows
+    typename Softmax::Rows shift;
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
-      distance[half] = f32(first + i32(scores.column(0)) - diagonal_ - i32(scores.row(half * 2)));
+    for (int half = 0; half < Scores::halves; ++half)
+      distance[half] = f32(first + i32(scores.column(0)) - diagonal_ - i32(scores.row_of_half(half)));
     const bool before = plan.kind.alibi == Alibi::before || first + plan.keys - 1 <= diagonal_;
-    if (before || first >= diagonal_ + plan.group_queries - 1) {
+    if (before || first >= diagonal_ + plan.group_rows() - 1) {
       const f32 slope = before ? slope_ : -slope_;
 #pragma unroll
-      for (int i = 0; i < scores.count; ++i) scores.value[i] = fmaf(slope, key(i), scores.value[i]);
-      softmax.shift({slope * distance[0] * scale_, slope * distance[1] * scale_});
-    } else {
-      const f32 first_bias[2] = {slope_ * distance[0], slope_ * distance[1]};
+      for (int i = 0; i < scores.count; ++i) scores.value[i] = fmaf(slope, f32(scores.offset(i)), scores.value[i]);
 #pragma unroll
-      for (int i = 0; i < scores.count; ++i) scores.value[i] -= fabsf(fmaf(slope_, key(i), first_bias[scores.half(i)]));
-      softmax.shift({0.f, 0.f});
+      for (int half = 0; half < Scores::halves; ++half) shift.value[half] = slope * distance[half] * scale_;
+    } else {
+#pragma unroll
+      for (int half = 0; half < Scores::halves; ++half) {
+        distance[half] *= slope_;  // a bias now
+        shift.value[half] = 0.f;
+      }
+#pragma unroll
+      for (int i = 0; i < scores.count; ++i)
+        scores.value[i] -= fabsf(fmaf(slope_, f32(scores.offset(i)), distance[scores.half(i)]));
     }
+    softmax.shift(shift);
   }
 
  private:
-  static constexpr f32 key(int i) { return f32(i / 4 * 8 + i % 2); }  // from the thread's first on
-
   f32 slope_;  // in scores that are not scaled yet
   f32 scale_;
   i32 diagonal_;  // the key opposite the first query

@@ -14,10 +14,10 @@ enum class AttentionBarrier : u32 { block, group, turn = group + 3, order = turn
 template <AttentionPlan plan>
 struct AttentionShared {
   using E = Element<plan.kind.element>;
-  using QTile = OperandTile<E, Major::k, plan.group_queries, plan.head_columns()>;
+  using QTile = OperandTile<E, Major::k, plan.group_rows(), plan.head_columns()>;
   using KTile = OperandTile<E, Major::k, plan.keys, plan.head_columns()>;
   using VTile = OperandTile<E, Major::mn, plan.value_columns(), plan.keys>;
-  using Strip = SharedTile<E, plan.group_queries, plan.strip_columns>;
+  using Strip = SharedTile<E, plan.group_rows(), plan.strip_columns>;
   QTile q[plan.groups];
   KTile k[plan.stages];
   VTile v[plan.stages];

@@ -9,7 +9,7 @@ namespace wm {
 template <AttentionPlan plan>
 struct CallersOwn;
 
-// For the 64 queries of a group.
+// For the queries of a group. `Scores` are what a thread has of a step: a Fragment, or a whole row.
 template <AttentionPlan plan>
 class Expressions {
  public:
@@ -17,13 +17,15 @@ class Expressions {
       : args_(args), tile_(tile), first_query_(first_query) {}
 
   // The scores of a step become what the caller makes of them.
-  WM_DEVICE void change(Fragment<plan.keys>& scores, i32 step) const {
+  template <class Scores>
+  WM_DEVICE void change(Scores& scores, i32 step) const {
     each(scores, step, [&](f32& score, i32 query, i32 key) {
       score = CallersOwn<plan>::score(args_, score * args_.score_scale, query, key, tile_);
     });
   }
   // Those of keys that a query does not see become -infinity.
-  WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 step) const {
+  template <class Scores>
+  WM_DEVICE void hide(Scores& scores, i32 step) const {
     each(scores, step, [&](f32& score, i32 query, i32 key) {
       if (!CallersOwn<plan>::mask(args_, query, key, tile_)) score = -infinity;
     });
@@ -31,14 +33,14 @@ class Expressions {
 
  private:
   // Rows and keys beyond the ends are asked as the last ones, so that arrays are read inside their bounds.
-  template <class Visit>
-  WM_DEVICE void each(Fragment<plan.keys>& scores, i32 step, Visit visit) const {
+  template <class Scores, class Visit>
+  WM_DEVICE void each(Scores& scores, i32 step, Visit visit) const {
     const i32 last_query = i32(tile_.sequence.queries) - 1, last_key = i32(tile_.sequence.keys) - 1;
     const i32 first_key = step * plan.keys + i32(scores.column(0));
 #pragma unroll
     for (int i = 0; i < scores.count; ++i)
       visit(scores.value[i], min(i32(first_query_ + scores.row(i)), last_query),
-            min(first_key + i / 4 * 8 + i % 2, last_key));
+            min(first_key + scores.offset(i), last_key));
   }
 
   const AttentionArguments& args_;

@@ -37,21 +37,24 @@ class Sight {
     return (step + 1) * plan.keys <= right(0) && (!plan.kind.mask.left || step * plan.keys >= left(rows_ - 1));
   }
 
-  // Scores of keys that a row of these does not see become -infinity. `step` is the keys' number.
-  WM_DEVICE void hide(Fragment<plan.keys>& scores, i32 step) const {
+  // Scores of keys that a row of these does not see become -infinity. `step` is the keys' number; `Scores` are what a
+  // thread has of all of them: a Fragment, or a whole row.
+  template <class Scores>
+  WM_DEVICE void hide(Scores& scores, i32 step) const {
     const i32 first_key = step * plan.keys + i32(scores.column(0));
     // A window's ends are worked out anew for each step: kept over the loop of steps, those of each row would take
     // registers that are not there.
     Sight here = *this;
     if constexpr (plan.kind.mask.left) asm volatile("" : "+r"(here.left_), "+r"(here.right_));
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const u32 row = scores.row(half * 2);
+    for (int half = 0; half < scores.halves; ++half) {
+      const u32 row = scores.row_of_half(half);
       const i32 from = here.left(row) - first_key, to = here.right(row) - first_key;
       const u32 seen = to > from ? u32(to) - u32(from) : 0;
 #pragma unroll
-      for (int i = half * 2; i < scores.count; i += i % 2 ? 3 : 1) {
-        const i32 key = i / 4 * 8 + i % 2;  // from the thread's first on
+      for (int i = 0; i < scores.count; ++i) {
+        if (scores.half(i) != half) continue;
+        const i32 key = scores.offset(i);
         if (plan.kind.mask.left ? u32(key) - u32(from) >= seen : key >= to) scores.value[i] = -infinity;
       }
     }

@@ -31,18 +31,19 @@ struct AttentionPlan {
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
-  static constexpr int group_threads = 128;     // a warpgroup
-  static constexpr int group_queries = 64;      // rows of one wgmma
+  static constexpr int group_threads = 128;  // a warpgroup
+  static constexpr int wgmma_rows = 64;
   static constexpr int register_limit = 65536;  // a multiprocessor has
   static constexpr int shared_limit = 232448;   // bytes of a block
   static constexpr int element_bytes = 2;
   static constexpr int barrier_bytes = 1024;  // what barriers and the schedule may take, rounded up
 
-  constexpr int rows() const { return groups * group_queries; }
+  constexpr int group_rows() const { return wgmma_rows; }  // queries of a group
+  constexpr int rows() const { return groups * group_rows(); }
   constexpr int queries() const { return packed > 0 ? packed : rows(); }    // of a tile
   constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }  // that it has them of
   // From one group's first head to the next one's.
-  constexpr int group_heads() const { return packed > 0 ? group_queries / packed : 0; }
+  constexpr int group_heads() const { return packed > 0 ? group_rows() / packed : 0; }
   // The query and the head that a row of a group belongs to, from the group's first.
   constexpr unsigned query_of(unsigned row) const { return packed > 0 ? row % packed : row; }
   constexpr unsigned head_of(unsigned row) const { return packed > 0 ? row / packed : 0; }
@@ -55,15 +56,15 @@ struct AttentionPlan {
   constexpr int value_columns() const { return rounded(kind.value_dim, 16); }
   constexpr int head_bytes() const { return rounded(kind.head_dim, strip_columns) * element_bytes; }
   constexpr int value_bytes() const { return rounded(kind.value_dim, strip_columns) * element_bytes; }
-  constexpr int q_bytes() const { return group_queries * head_bytes(); }  // of one group
+  constexpr int q_bytes() const { return group_rows() * head_bytes(); }  // of one group
   constexpr int k_bytes() const { return keys * head_bytes(); }
   constexpr int v_bytes() const { return keys * value_bytes(); }
   static constexpr int strip_columns = 64;  // one swizzle width
   static constexpr int out_rows = 16;       // that leave together: a warp's
-  static constexpr int strip_bytes = group_queries * strip_columns * element_bytes;
+  constexpr int strip_bytes() const { return group_rows() * strip_columns * element_bytes; }
   constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns) / strip_columns; }
   constexpr int shared_bytes() const {
-    return groups * (q_bytes() + strips * strip_bytes) + stages * (k_bytes() + v_bytes()) + barrier_bytes;
+    return groups * (q_bytes() + strips * strip_bytes()) + stages * (k_bytes() + v_bytes()) + barrier_bytes;
   }
 
   // Registers of a thread. What the roles take together is at most what the block was started with: an equal share for

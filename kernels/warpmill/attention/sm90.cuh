@@ -22,6 +22,7 @@
 
 #include "warpmill/attention/alibi.cuh"
 #include "warpmill/attention/block.cuh"
+#include "warpmill/attention/load.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/pipeline/turns.cuh"
@@ -42,148 +43,6 @@ struct AttentionRings {
   using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, all_groups>;
   using V = Ring<"v", plan.stages, TmaCourier<sizeof(typename Shared::VTile)>, all_groups>;
 };
-
-template <AttentionPlan plan>
-WM_DEVICE void load_tiles(const AttentionArguments& args, AttentionShared<plan>& shared) {
-  using Rings = AttentionRings<plan>;
-  typename Rings::K k_ring(shared.k_ring);
-  typename Rings::V v_ring(shared.v_ring);
-  u32 tiles = 0;
-  TileTaker<plan> taker(args, shared.tiles);
-  for (Tile<plan> tile; taker.next(tile);) {
-    const Sight<plan> sight = tile.sight(args);
-    const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
-    const auto load_k = [&](i32 step) {
-      stamp<"load", "wait k">(step);
-      const Stage stage = k_ring.acquire();
-      stamp<"load", "copy k">(step);
-      shared.k[stage.index].load(args.k, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch}, stage.full);
-    };
-    const auto load_v = [&](i32 step) {
-      stamp<"load", "wait v">(step);
-      const bool tail = tile.keys_before_tail(step) > 0;
-      const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
-      const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
-      if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
-      stamp<"load", "copy v">(step);
-      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step * plan.keys, {kv_head, batch}, there);
-    };
-    const i32 begin = sight.begin(), last = sight.end() - 1;
-    if (last >= begin) load_k(last);
-#pragma unroll
-    for (u32 group = 0; group < plan.groups; ++group) {
-      typename Rings::Q q_ring(shared.q_ring[group]);
-      q_ring.skip(tiles);
-      stamp<"load", "wait q">(group);
-      const Stage stage = q_ring.acquire();
-      stamp<"load", "copy q">(group);
-      if constexpr (plan.packed > 0)  // some queries of some heads; zeros beyond the last of each
-        shared.q[group].load(args.q, tile.first_query, 0,
-                             {i32(tile.group_head(group)) - kv_head * i32(args.head_ratio), kv_head, batch},
-                             stage.full);
-      else
-        shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_queries, 0,
-                             {head, batch}, stage.full);
-    }
-    ++tiles;
-    for (i32 step = last; step >= begin; --step) {
-      if (step > begin) load_k(step - 1);
-      load_v(step);
-    }
-  }
-  stamp<"load", "end">(0);
-}
-
-// The same where expressions say which steps a tile takes, and the multiply groups are told of each. The whole warp
-// asks, its first lane copies.
-template <AttentionPlan plan>
-WM_DEVICE void load_chosen_steps(const AttentionArguments& args, AttentionShared<plan>& shared) {
-  using Rings = AttentionRings<plan>;
-  typename Rings::K k_ring(shared.k_ring);
-  typename Rings::V v_ring(shared.v_ring);
-  StepRing<plan> step_ring(shared.steps.ring);
-  TileTaker<plan> taker(args, shared.tiles);
-  const bool first_lane = threadIdx.x % 32 == 0;
-  Tile<plan> tile{};
-  for (u32 tiles = 0;; ++tiles) {
-    if (first_lane) taker.next(tile);
-    tile = from_first_lane(tile);
-    if (tile.none()) return;
-    const Sight<plan> sight = tile.sight(args);
-    const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
-    const auto load_k = [&](ChosenStep step, bool last) {
-      const Stage told = step_ring.acquire_for_others();
-      shared.steps.step[told.index] = {step.number, step.whole, u16(last)};
-      step_ring.arrive(told);
-      if (step.none()) return;
-      const Stage stage = k_ring.acquire();
-      shared.k[stage.index].load(args.k, tile.sequence.first_key + step.number * plan.keys, 0, {kv_head, batch},
-                                 stage.full);
-    };
-    const auto load_v = [&](ChosenStep step) {
-      const bool tail = tile.keys_before_tail(step.number) > 0;
-      const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
-      const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
-      if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
-      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step.number * plan.keys, {kv_head, batch}, there);
-    };
-    ChosenStep step, following;
-    const bool any = sight.end() > sight.begin();
-    StepChooser<plan> chooser(args, tile, sight);
-    if (any) step = chooser.next();
-    if (!step.none()) following = chooser.next();
-    if (first_lane) {
-      if (any) load_k(step, following.none());
-      for (u32 group = 0; group < plan.groups; ++group) {
-        typename Rings::Q q_ring(shared.q_ring[group]);
-        q_ring.skip(tiles);
-        const Stage stage = q_ring.acquire();
-        shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_queries, 0,
-                             {head, batch}, stage.full);
-      }
-    }
-    while (!step.none()) {
-      ChosenStep after;
-      if (!following.none()) {
-        after = chooser.next();
-        if (first_lane) load_k(following, after.none());
-      }
-      if (first_lane) load_v(step);
-      step = following;
-      following = after;
-    }
-  }
-}
-
-// Values beyond a sequence's end become zeros, so that what the next sequence has there (NaN, say) reaches nobody: a
-// weight of 0 would not help. One warp.
-template <AttentionPlan plan>
-WM_DEVICE void clear_tails(const AttentionArguments& args, AttentionShared<plan>& shared) {
-  typename AttentionRings<plan>::V v_ring(shared.v_ring);
-  u32 phases = 0;  // of the barriers, a bit for each stage
-  TileReader<plan> reader(shared.tiles);
-  for (Tile<plan> tile; reader.next(tile);) {
-    const Sight<plan> sight = tile.sight(args);
-    const i32 last = sight.end() - 1;
-    if (last < sight.begin()) continue;
-    if (const u32 keys = tile.keys_before_tail(last); keys > 0) {
-      const Stage stage = v_ring.next();
-      mbarrier::wait_parity(&shared.tail[stage.index], phases >> stage.index & 1);
-      phases ^= 1u << stage.index;
-      auto& v = shared.v[stage.index];
-      using Span = typename AttentionShared<plan>::VTile::Span;
-#pragma unroll 1
-      for (auto& span : v.span)
-#pragma unroll 1
-        for (u32 i = keys * Span::chunks + threadIdx.x % 32; i < plan.keys * Span::chunks; i += 32)
-          *reinterpret_cast<Quad<u32>*>(span.data + i * 16) = {0, 0, 0, 0};
-      fence::proxy_async_shared();
-      barrier::sync_warp();
-      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);
-    }
-    v_ring.skip(last + 1 - sight.begin());
-  }
-}
 
 // What a row's sum has besides its keys, in powers of two: the logit of its head's sink.
 template <AttentionPlan plan>
@@ -218,7 +77,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   for (Tile<plan> tile; reader.next(tile);) {
     const u32 first_query = tile.group_query(group);
     const Sight<plan> sight = tile.sight(args);  // of all groups: they take the same steps
-    const Sight<plan> own(args, tile.sequence, first_query, plan.packed > 0 ? plan.packed : plan.group_queries);
+    const Sight<plan> own(args, tile.sequence, first_query, plan.packed > 0 ? plan.packed : plan.group_rows());
     // Kept over the loop of tiles, places in Q would take registers that are not there.
     u32 own_group = group;
     if constexpr (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0)
@@ -378,16 +237,18 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
       barrier::sync(u32(AttentionBarrier::order), warpgroup_threads);
     }
     const u32 warp = warp_of_warpgroup();  // here, where all lanes are: it is a shuffle
+    typename Rings::K k_ring(shared.k_ring);
+    typename Rings::V v_ring(shared.v_ring);
     if (plan.kind.expressions.of_steps() && warp == 0) {
       grid::wait();
-      if constexpr (plan.kind.expressions.of_steps()) load_chosen_steps<plan>(args, shared);
+      if constexpr (plan.kind.expressions.of_steps()) load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring);
       grid::launch_dependents();
     } else if (warp == 0 && elect_one()) {
       grid::wait();
-      load_tiles<plan>(args, shared);
+      load_tiles<plan, Rings>(args, shared, k_ring, v_ring);
       grid::launch_dependents();
     } else if (plan.kind.has_tails() && warp == 1) {
-      clear_tails<plan>(args, shared);
+      clear_tails<plan, Rings>(args, shared);
     }
   } else {
     name_role<"multiply">();

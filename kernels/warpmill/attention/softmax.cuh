@@ -30,6 +30,8 @@ struct SoftmaxTotals {
 template <bool shifted = false>
 class Softmax {
  public:
+  using Rows = RowPair;  // a number for each
+
   // What sums made with the weights so far are to be multiplied with.
   struct Rescale {
     bool needed = false;  // the same for the whole warp

@@ -22,9 +22,7 @@ struct Tile {
     return Sight<plan>(args, sequence, first_query, plan.queries());
   }
   // Where a group's rows begin: the query, and the head where they are of several.
-  WM_DEVICE u32 group_query(u32 group) const {
-    return first_query + (plan.packed > 0 ? 0 : group * plan.group_queries);
-  }
+  WM_DEVICE u32 group_query(u32 group) const { return first_query + (plan.packed > 0 ? 0 : group * plan.group_rows()); }
   WM_DEVICE u32 group_head(u32 group) const { return head + group * plan.group_heads(); }
   // Keys of a step that belong to the sequence, where another one's may follow them in the same step; else 0.
   WM_DEVICE u32 keys_before_tail(i32 step) const {

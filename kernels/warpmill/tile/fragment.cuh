@@ -21,8 +21,12 @@ struct Fragment {
     return thread / 32 * warp_rows + thread % 32 / 4 + i / 2 % 2 * 8;
   }
   static WM_DEVICE u32 column(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
+  // The same column, from the thread's first on.
+  static constexpr int offset(int i) { return i / 4 * 8 + i % 2; }
   // Which of the thread's two rows: 0, or eight rows below it 1.
+  static constexpr int halves = 2;
   static constexpr int half(int i) { return i / 2 % 2; }
+  static WM_DEVICE u32 row_of_half(int half) { return row(half * 2); }
 
   WM_DEVICE void clear() {
 #pragma unroll
