@@ -2,8 +2,10 @@
 // tests/vgpu/tcgen05 (cute.hpp), recorded in tests/vgpu/tcgen05/cute.txt. With nvidia-cutlass 4.2 from PyPI
 // (scripts/cutlass-examples fetches it) and CUDA's headers:
 //
-//   g++ -std=c++17 -w -ICUTLASS/include -I/usr/local/cuda/include -I/usr/local/cuda/include/cccl \
-//     scripts/cute-vectors.cpp -o vectors && ./vectors | grep -v ^ERROR
+//   for part in cute-vectors cute-warp-vectors; do
+//     g++ -std=c++17 -w -ICUTLASS/include -I/usr/local/cuda/include -I/usr/local/cuda/include/cccl \
+//       scripts/$part.cpp -o vectors && ./vectors | grep -v ^ERROR
+//   done
 //
 // (CuTe complains of each address in shared memory that it is asked for on a host.)
 //
@@ -11,66 +13,20 @@
 // memory are bytes, one for each bit of an index, joined by exclusive or. The program itself verifies that the walk or
 // the bits give every single place.
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <cute/arch/mma_sm100_desc.hpp>
 #include <cute/atom/copy_traits_sm100.hpp>
 #include <cute/atom/mma_traits_sm100.hpp>
-#include <cute/atom/mma_traits_sm120.hpp>
 #include <cute/tensor.hpp>
+
+#include "cute-walk.hpp"
 
 using namespace cute;
 
-struct Cell {
-  long lane = 0, column = 0;
-  bool operator==(const Cell& other) const { return lane == other.lane && column == other.column; }
-  Cell operator-(const Cell& other) const { return {lane - other.lane, column - other.column}; }
-};
 Cell cell_of_bit(long bit) { return {bit >> 21, (bit & 0x1fffff) >> 5}; }  // an address in bits: 32 a column
 Cell cell_of(unsigned address) { return {address >> 16, address & 0xffff}; }
-
-void verify(bool holds, const std::string& what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s is no such walk\n", what.c_str());
-  std::exit(1);
-}
-
-using Places = std::function<Cell(long)>;
-
-// The walk of places 0 to count - 1, from the first one on.
-std::string walk(const std::string& what, long count, const Places& at) {
-  struct Digit {
-    long extent;
-    Cell step;
-  };
-  std::vector<Digit> digits;
-  const auto place = [&](long index) {
-    Cell sum = at(0);
-    for (const Digit& d : digits) {
-      sum.lane += index % d.extent * d.step.lane;
-      sum.column += index % d.extent * d.step.column;
-      index /= d.extent;
-    }
-    return sum;
-  };
-  std::string text;
-  for (long done = 1; done < count;) {
-    Digit d{2, at(done) - at(0)};
-    while (d.extent * done < count &&
-           at(d.extent * done) == Cell{at(0).lane + d.extent * d.step.lane, at(0).column + d.extent * d.step.column})
-      ++d.extent;
-    while (count % (done * d.extent) != 0) --d.extent;
-    digits.push_back(d);
-    done *= d.extent;
-    text += (text.empty() ? "" : " ") + std::to_string(d.extent) + ":" + std::to_string(d.step.lane) + "," +
-            std::to_string(d.step.column);
-  }
-  for (long i = 0; i < count; ++i) verify(place(i) == at(i), what);
-  return text.empty() ? "1:0,0" : text;
-}
 
 // ---- tcgen05.ld and st ----
 
@@ -354,31 +310,6 @@ void print_scaled_sizes(const char* kind, int group, const char* a, const char* 
   print_scaled<A, B, Scale, 256, 256>(kind, group, a, b, scale);
 }
 
-// ---- fragments of mma.sync on sm_120a ----
-
-// Rows (of A, or columns of B) and elements along k of threads and of a thread's values.
-template <class Layout>
-void print_fragment(const char* operand, int k, int rows, Layout layout) {
-  const int values = int(size<1>(layout));
-  const auto at = [&](long thread, long value) {
-    const long index = long(layout(int(thread), int(value)));
-    return Cell{index % rows, index / rows};
-  };
-  for (long t = 0; t < 32; ++t)
-    for (long v = 0; v < values; ++v)
-      verify(at(t, v) == Cell{at(t, 0).lane + at(0, v).lane, at(t, 0).column + at(0, v).column}, operand);
-  std::printf("fragment %s %d | %s | %s\n", operand, k, walk(operand, 32, [&](long t) { return at(t, 0); }).c_str(),
-              walk(operand, values, [&](long v) { return at(0, v); }).c_str());
-}
-
-template <class Traits>
-void print_fragments(int k) {
-  print_fragment("a", k, 16, typename Traits::ALayout{});
-  print_fragment("b", k, 8, typename Traits::BLayout{});
-  print_fragment("a-scales", k, 16, typename Traits::SFALayout{});
-  print_fragment("b-scales", k, 8, typename Traits::SFBLayout{});
-}
-
 int main() {
   ACCESSES_32(32, 32, "32x32b");
   ACCESS(32, 32, "32x32b", 64);
@@ -426,10 +357,6 @@ int main() {
   print_sizes<int8_t, uint8_t, int32_t>("i8", "s8", "u8", "s32");
   print_sizes<uint8_t, int8_t, int32_t>("i8", "u8", "s8", "s32");
 
-  print_fragments<
-      MMA_Traits<SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t, float_e4m3_t, float, float_ue8m0_t, 32>>>(32);
-  print_fragments<
-      MMA_Traits<SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t, float_e2m1_t, float, float_ue4m3_t, 16>>>(64);
   print_all_scales<32, 1>();
   print_all_scales<32, 2>();
   print_all_scales<16, 4>();

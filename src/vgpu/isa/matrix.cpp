@@ -103,37 +103,56 @@ Step mma_op(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
+// Shapes of matrices in memory, as ldmatrix and stmatrix name them.
+enum class TileShape : u8 { m8n8, m8n16, m16n16, m16n8 };
+
 struct Tiles {
   Address address;
   AddressSpace space = AddressSpace::generic;
   bool transposed = false;
   u32 row_bytes = 16;   // that are read or written
   u32 packed_bits = 0;  // of elements that are spread over bytes, sixteen of a row; 0: there are none
-  std::vector<Operand> rows;
+  std::vector<Operand> registers;
+
+  // Each register has eight rows of memory, each lane the address of one.
+  u32 lanes() const { return registers.size() == 4 ? all_lanes : (1u << 8 * registers.size()) - 1; }
 };
 
-// The eight rows of a matrix lie where eight lanes say.
 LaneBytes tile_rows(Warp& warp, const Op& op, const Tiles& t, AccessKind kind) {
   LaneAddresses addresses;
   LaneBytes bytes;
   lane_addresses(warp, t.address, addresses);
-  const u32 lanes = t.rows.size() == 4 ? all_lanes : (1u << 8 * t.rows.size()) - 1;
-  resolve(warp, op, t.space, addresses, t.row_bytes, 16, kind, lanes, bytes);
+  resolve(warp, op, t.space, addresses, t.row_bytes, 16, kind, t.lanes(), bytes);
   return bytes;
+}
+
+// Row `row` of those that all lanes name, as sixteen bytes.
+void read_row(const Tiles& t, const LaneBytes& bytes, std::size_t row, void* to) {
+  std::memcpy(to, bytes.at[row], t.row_bytes);
+  if (t.packed_bits != 0) numeric::spread_over_bytes(to, t.packed_bits);
 }
 
 Step load_matrix_op(Warp& warp, const Op& op, u32 active) {
   if (const auto step = gather_warp(warp, active)) return *step;
   const auto& t = op.as<Tiles>();
   const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::read);
-  std::array<numeric::Matrix8x8, 4> matrices;
-  for (std::size_t i = 0; i < t.rows.size(); ++i)
-    for (std::size_t r = 0; r < 8; ++r) {
-      std::memcpy(matrices[i].rows[r], bytes.at[8 * i + r], t.row_bytes);
-      if (t.packed_bits != 0) numeric::spread_over_bytes(matrices[i].rows[r], t.packed_bits);
-    }
-  for (std::size_t i = 0; i < t.rows.size(); ++i)
-    numeric::matrix_to_register(matrices[i], t.transposed, warp.row32(t.rows[i]));
+  for (std::size_t i = 0; i < t.registers.size(); ++i) {
+    numeric::Matrix8x8 matrix;
+    for (std::size_t r = 0; r < 8; ++r) read_row(t, bytes, 8 * i + r, matrix.rows[r]);
+    numeric::matrix_to_register(matrix, t.transposed, warp.row32(t.registers[i]));
+  }
+  return Step::go;
+}
+
+Step load_bytes_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather_warp(warp, active)) return *step;
+  const auto& t = op.as<Tiles>();
+  const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::read);
+  for (std::size_t i = 0; i < t.registers.size(); i += 2) {
+    numeric::Matrix16x16 matrix;
+    for (std::size_t r = 0; r < 16; ++r) read_row(t, bytes, 8 * i + r, matrix.rows[r]);
+    numeric::turned_to_registers(matrix, warp.row32(t.registers[i]), warp.row32(t.registers[i + 1]));
+  }
   return Step::go;
 }
 
@@ -141,9 +160,20 @@ Step store_matrix_op(Warp& warp, const Op& op, u32 active) {
   if (const auto step = gather_warp(warp, active)) return *step;
   const auto& t = op.as<Tiles>();
   const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::write);
-  for (std::size_t i = 0; i < t.rows.size(); ++i) {
-    const numeric::Matrix8x8 matrix = numeric::register_to_matrix(warp.source32(t.rows[i]), t.transposed);
+  for (std::size_t i = 0; i < t.registers.size(); ++i) {
+    const numeric::Matrix8x8 matrix = numeric::register_to_matrix(warp.source32(t.registers[i]), t.transposed);
     for (std::size_t r = 0; r < 8; ++r) std::memcpy(bytes.at[8 * i + r], matrix.rows[r], 16);
+  }
+  return Step::go;
+}
+
+Step store_bytes_op(Warp& warp, const Op& op, u32 active) {
+  if (const auto step = gather_warp(warp, active)) return *step;
+  const auto& t = op.as<Tiles>();
+  const LaneBytes bytes = tile_rows(warp, op, t, AccessKind::write);
+  for (std::size_t i = 0; i < t.registers.size(); ++i) {
+    const numeric::Columns16x8 matrix = numeric::register_to_columns(warp.source32(t.registers[i]));
+    for (std::size_t r = 0; r < 8; ++r) std::memcpy(bytes.at[8 * i + r], matrix.columns[r], 16);
   }
   return Step::go;
 }
@@ -154,58 +184,65 @@ Step move_matrix_op(Warp& warp, const Op& op, u32 active) {
   return Step::go;
 }
 
-// Registers and their matrices.
-void take_rows(FunctionDecoder& d, Tiles& t, const ptx::Operand& address, const ptx::Operand& registers, int count,
-               bool load) {
-  d.expect_operands(2);
-  t.address = d.address(address, t.space);
-  t.rows = load ? d.destinations(registers, Type::b32) : d.sources(registers, Type::b32);
-  if (t.rows.size() != 1u << count)
-    d.refuse(fmt::format("{} registers are named for {} matrices", t.rows.size(), 1 << count));
-}
-
 AddressSpace take_matrix_space(FunctionDecoder& d) {
   const AddressSpace space = take_space(d);
   if (space != AddressSpace::generic && space != AddressSpace::shared) d.refuse("its matrices lie in shared memory");
   return space;
 }
 
-// ldmatrix.m8n16: rows of sixteen elements of 4 or 6 bits, which lie together at the start of 16 bytes and get a byte
-// each, in its low bits.
-Tiles decode_packed_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers) {
+TileShape take_tile_shape(FunctionDecoder& d, bool load) {
+  const int shape = d.modifiers.take_one_of({"m8n8", "m8n16", "m16n16", "m16n8"});
+  if (shape == static_cast<int>(TileShape::m8n8)) return TileShape::m8n8;
+  if (d.chip().arch.major < 10) d.refuse("its shape is .m8n8 on this architecture");
+  if (shape < 0 || load == (shape == static_cast<int>(TileShape::m16n8)))
+    d.refuse(load ? "its shapes are .m8n8, .m8n16 and .m16n16" : "its shapes are .m8n8 and .m16n8");
   const Architecture& target = d.program().module().target;
-  if (d.chip().arch.major < 10 || !(target.specific || target.family))
-    d.refuse(fmt::format("`.m8n16` is of sm_100a, sm_120a and their families; this is code for {}", target.name()));
-  Tiles t;
-  const int count = d.modifiers.take_one_of({"x1", "x2", "x4"});
-  if (count < 0) d.refuse("it needs .x1, .x2 or .x4");
-  t.space = take_matrix_space(d);
+  if (!(target.specific || target.family))
+    d.refuse(fmt::format("matrices of 8 bits and fewer are of sm_100a, sm_120a and their families; this is code for {}",
+                         target.name()));
+  return static_cast<TileShape>(shape);
+}
+
+// Sixteen elements of 4 or 6 bits lie together at the start of 16 bytes and get a byte each, in its low bits.
+void take_packed_type(FunctionDecoder& d, Tiles& t) {
   const bool four = d.modifiers.has("b4x16_p64");
   if (!d.modifiers.take("b8x16") || !d.modifiers.take(four ? "b4x16_p64" : "b6x16_p32"))
     d.refuse("its types are .b8x16.b4x16_p64 and .b8x16.b6x16_p32");
   t.packed_bits = four ? 4 : 6;
   t.row_bytes = 2 * t.packed_bits;
-  take_rows(d, t, address, registers, count, true);
-  return t;
 }
 
-Tiles decode_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers, bool load) {
-  Tiles t;
+struct DecodedTiles {
+  TileShape shape = TileShape::m8n8;
+  Tiles tiles;
+};
+
+DecodedTiles decode_tiles(FunctionDecoder& d, const ptx::Operand& address, const ptx::Operand& registers, bool load) {
+  DecodedTiles decoded;
+  Tiles& t = decoded.tiles;
   take_sync_aligned(d);
-  if (load && d.modifiers.take("m8n16")) return decode_packed_tiles(d, address, registers);
-  const bool blackwell = d.chip().arch.major >= 10;
-  if (blackwell && (d.modifiers.has("m16n16") || d.modifiers.has("m16n8")))
-    d.refuse("how matrices of 8-bit elements are transposed is not confirmed");
-  if (!d.modifiers.take("m8n8"))
-    d.refuse(blackwell ? "its shape is .m8n8, or .m8n16 of packed elements"
-                       : "its shape is .m8n8 on this architecture");
+  const TileShape shape = decoded.shape = take_tile_shape(d, load);
+  const bool bytes = shape == TileShape::m16n16 || shape == TileShape::m16n8;
   const int count = d.modifiers.take_one_of({"x1", "x2", "x4"});
-  if (count < 0) d.refuse("it needs .x1, .x2 or .x4");
-  t.transposed = d.modifiers.take("trans");
+  if (count < 0 || (count == 2 && shape == TileShape::m16n16))
+    d.refuse(shape == TileShape::m16n16 ? "it needs .x1 or .x2" : "it needs .x1, .x2 or .x4");
+  t.transposed = shape != TileShape::m8n16 && d.modifiers.take("trans");
+  if (bytes && !t.transposed) d.refuse("matrices of bytes are .trans");
   t.space = take_matrix_space(d);
-  if (d.modifiers.take_type() != Type::b16) d.refuse("its type is .b16");
-  take_rows(d, t, address, registers, count, load);
-  return t;
+  if (shape == TileShape::m8n16 || d.modifiers.has("b8x16"))
+    take_packed_type(d, t);
+  else if (d.modifiers.take_type() != (bytes ? Type::b8 : Type::b16))
+    d.refuse(bytes ? "its type is .b8" : "its type is .b16");
+  if (t.packed_bits != 0 && (shape == TileShape::m8n8 || !load))
+    d.refuse("elements of 4 and 6 bits are loaded, as .m8n16 and .m16n16");
+  d.expect_operands(2);
+  t.address = d.address(address, t.space);
+  t.registers = load ? d.destinations(registers, Type::b32) : d.sources(registers, Type::b32);
+  const std::size_t needed = std::size_t{1} << (count + (shape == TileShape::m16n16 ? 1 : 0));
+  if (t.registers.size() != needed)
+    d.refuse(
+        fmt::format("{} registers are named for {} matrices, which take {}", t.registers.size(), 1 << count, needed));
+  return decoded;
 }
 
 void check_count(FunctionDecoder& d, const char* what, std::size_t given, int needed) {
@@ -313,13 +350,15 @@ void matrix_multiply(FunctionDecoder& d) {
 }
 
 void load_matrix(FunctionDecoder& d) {
-  Tiles t = decode_tiles(d, d.operand(1), d.operand(0), true);
-  d.emit(&load_matrix_op, Effect::access(AddressSpace::shared).by_whole_warp(), std::move(t));
+  DecodedTiles decoded = decode_tiles(d, d.operand(1), d.operand(0), true);
+  d.emit(decoded.shape == TileShape::m16n16 ? &load_bytes_op : &load_matrix_op,
+         Effect::access(AddressSpace::shared).by_whole_warp(), std::move(decoded.tiles));
 }
 
 void store_matrix(FunctionDecoder& d) {
-  Tiles t = decode_tiles(d, d.operand(0), d.operand(1), false);
-  d.emit(&store_matrix_op, Effect::access(AddressSpace::shared).by_whole_warp(), std::move(t));
+  DecodedTiles decoded = decode_tiles(d, d.operand(0), d.operand(1), false);
+  d.emit(decoded.shape == TileShape::m16n8 ? &store_bytes_op : &store_matrix_op,
+         Effect::access(AddressSpace::shared).by_whole_warp(), std::move(decoded.tiles));
 }
 
 void move_matrix(FunctionDecoder& d) {

@@ -1,4 +1,5 @@
-// tcgen05.cp: rows of shared memory into columns of tensor memory, one thread's order, done later.
+// tcgen05.cp: rows of shared memory into columns of tensor memory, one thread's order, done later. Elements of 4 and 6
+// bits may get a byte each on the way.
 #include <array>
 #include <cstring>
 
@@ -6,6 +7,7 @@
 
 #include "vgpu/isa/async_copy.hpp"
 #include "vgpu/isa/lanes.hpp"
+#include "vgpu/isa/numeric/matrix.hpp"
 #include "vgpu/isa/numeric/tensor_descriptor.hpp"
 #include "vgpu/isa/tcgen05.hpp"
 #include "vgpu/machine/access.hpp"
@@ -22,12 +24,14 @@ enum class Rows : u8 { all, apart64, neighbours, everywhere };
 struct Copy {
   u32 group = 1;
   Rows rows = Rows::all;
-  u32 pieces = 1;  // of 16 bytes along a row
+  u32 pieces = 1;       // of 16 bytes along a row
+  u32 packed_bits = 0;  // of sixteen elements at the start of a piece, which get a byte each; 0: bytes stay as they are
   Address to;
   Operand from;
 
   u32 count() const { return rows == Rows::all ? 128 : rows == Rows::everywhere ? 32 : 64; }
   u32 copies() const { return 128 / count(); }
+  u32 bytes_of_piece() const { return packed_bits == 0 ? 16 : 2 * packed_bits; }  // that are read
   // The lane of copy `copy` of a row.
   u32 lane(u32 row, u32 copy) const {
     switch (rows) {
@@ -52,8 +56,12 @@ class CellCopy final : public AsyncOperation {
       for (u32 row = 0; row < what_.count(); ++row)
         for (u32 piece = 0; piece < what_.pieces; ++piece) {
           const u64 address = block.shared_base + from_.k_major(row, piece);
-          std::array<u32, 4> words;
-          std::memcpy(words.data(), shared_at(cluster, address, 16, "tcgen05.cp"), 16);
+          std::array<u32, 4> words{};
+          const u32 bytes = what_.bytes_of_piece();
+          std::memcpy(words.data(), shared_at(cluster, address, bytes, "tcgen05.cp"), bytes);
+          if (what_.packed_bits != 0) numeric::spread_over_bytes(words.data(), what_.packed_bits);
+          if (what_.packed_bits == 4)
+            for (u32& word : words) word <<= numeric::middle_shift;  // no byte has more than four bits
           for (u32 copy = 0; copy < what_.copies(); ++copy)
             for (u32 word = 0; word < 4; ++word)
               block.tensor.memory->at(what_.lane(row, copy), column_ + 4 * piece + word) = words[word];
@@ -71,7 +79,7 @@ class CellCopy final : public AsyncOperation {
 void tell(const Block& block, const Copy& c, const TensorDescriptor& from, u32 column, CopyIssue& issue) {
   for (u32 row = 0; row < c.count(); ++row) {
     for (u32 piece = 0; piece < c.pieces; ++piece)
-      issue.reads.add(shared_window + block.shared_base + from.k_major(row, piece), 16);
+      issue.reads.add(shared_window + block.shared_base + from.k_major(row, piece), c.bytes_of_piece());
     for (u32 copy = 0; copy < c.copies(); ++copy)
       issue.writes.add(cell_address(block, c.lane(row, copy), column), u64{16} * c.pieces);
   }
@@ -124,7 +132,11 @@ void tensor_copy_in(FunctionDecoder& d) {
            : multicast == 0 ? Rows::apart64
            : multicast == 1 ? Rows::neighbours
                             : Rows::everywhere;
-  if (d.modifiers.has("b8x16")) d.refuse("where elements of fewer than 8 bits lie in tensor memory is not confirmed");
+  if (d.modifiers.take("b8x16")) {
+    const int packed = d.modifiers.take_one_of({"b4x16_p64", "b6x16_p32"});
+    if (packed < 0) d.refuse("`.b8x16` is made of .b4x16_p64 or .b6x16_p32");
+    c.packed_bits = packed == 0 ? 4 : 6;
+  }
   d.expect_operands(2);
   c.to = d.address(d.operand(0), AddressSpace::generic);
   c.from = d.source(d.operand(1), Type::b64);

@@ -130,6 +130,29 @@ TEST(ScaledMultiply, TakesAFromTensorMemory) {
   }
 }
 
+// Elements of 4 and 6 bits: as the sheet has them in their bytes, and brought there by a copy, where they must be what
+// the product would have read in shared memory.
+TEST(NarrowMultiply, TakesAFromTensorMemoryInContainers) {
+  for (const Type a : {Type::e2m3, Type::e3m2, Type::e2m1})
+    for (const int blocks : {1, 2}) {
+      Product p{.kind = "f8f6f4", .a = a, .b = Type::e5m2, .blocks = blocks, .m = 128, .a_in_tensor_memory = true};
+      p.as_cute = true;
+      p.n = blocks == 1 ? 48 : 256;
+      ASSERT_NO_FATAL_FAILURE(check(p));
+      p.m = 128 * blocks;
+      p.a_expanded = true;
+      ASSERT_NO_FATAL_FAILURE(check(p, Mode::random, 3, true));
+      p.kind = "mxf8f6f4";
+      p.group = 32;
+      p.a_scale_byte = 2;
+      ASSERT_NO_FATAL_FAILURE(check(p));
+      p.a_expanded = false;
+      ASSERT_NO_FATAL_FAILURE(check(p));
+    }
+  ASSERT_NO_FATAL_FAILURE(
+      check({.kind = "f8f6f4", .a = Type::e2m1, .b = Type::e2m1, .m = 64, .a_in_tensor_memory = true, .d_lane = 16}));
+}
+
 TEST(ScaledMultiply, AddsAndNegatesUnderEveryScheduleWithTheJudgeSilent) {
   for (const Mode mode : {Mode::friendly, Mode::random, Mode::adversarial})
     for (const int blocks : {1, 2}) {

@@ -1,4 +1,5 @@
-// tcgen05.cp in every confirmed shape against the sheet's table and CuTe's layouts, and cluster launch control.
+// tcgen05.cp in every confirmed shape, with and without expansion, against the sheet's table and CuTe's layouts, and
+// cluster launch control.
 #include <set>
 
 #include "vgpu/tcgen05/cute.hpp"
@@ -40,15 +41,32 @@ uint32_t column_by_cute(const std::string& shape, uint32_t word) {
   return cute::vectors().walks("cp " + shape).at(1).at(word).column;
 }
 
-void check(const CellCopy& c, int blocks, int swizzle, Mode mode) {
-  SCOPED_TRACE(fmt::format("{} blocks {} swizzle {}", c.shape, blocks, swizzle));
+// Element `i` of those of `bits` that lie together from `bytes` on.
+uint32_t element(const std::uint8_t* bytes, uint32_t bits, uint32_t i) {
+  uint32_t value = 0;
+  for (uint32_t bit = 0; bit < bits; ++bit) value |= (bytes[(i * bits + bit) / 8] >> (i * bits + bit) % 8 & 1u) << bit;
+  return value;
+}
+
+// A word of tensor memory from the piece of 16 bytes it comes from: bytes as they are, sixteen elements of 6 bits in
+// the low bits of a byte each, or sixteen of 4 bits in the middle.
+uint32_t word_of(const std::uint8_t* piece, uint32_t word, uint32_t bits) {
+  uint32_t cell = 0;
+  for (uint32_t i = 0; i < 4; ++i) cell |= element(piece, bits, 4 * word + i) << (bits == 4 ? 2 : 0) << 8 * i;
+  return cell;
+}
+
+const char* expansion_of(uint32_t bits) { return bits == 8 ? "" : bits == 6 ? ".b8x16.b6x16_p32" : ".b8x16.b4x16_p64"; }
+
+void check(const CellCopy& c, int blocks, int swizzle, Mode mode, uint32_t bits = 8) {
+  SCOPED_TRACE(fmt::format("{} blocks {} swizzle {} bits {}", c.shape, blocks, swizzle, bits));
   constexpr uint32_t image_bytes = 16384;
   const uint32_t width = swizzle == 0 ? 0 : swizzle == 6 ? 32 : swizzle == 4 ? 64 : 128;
   const sheet::Layout layout{false, swizzle, 128, swizzle == 0 ? 256 : 8 * width};
   std::string body = "  shr.u32 %r24, %image, 4;\n  cvt.u64.u32 %rd2, %r24;\n";
   body += fmt::format("  add.u64 %rd3, %rd2, {};\n  add.u32 %r22, %base, 40;\n", layout.descriptor());
   body += "  setp.eq.u32 %p4, %rank, 0;\n  and.pred %p4, %p4, %first;\n  @!%p4 bra issued;\n";
-  body += fmt::format("  tcgen05.cp.cta_group::{}.{} [%r22], %rd3;\n", blocks, c.shape);
+  body += fmt::format("  tcgen05.cp.cta_group::{}.{}{} [%r22], %rd3;\n", blocks, c.shape, expansion_of(bits));
   body += blocks == 2 ? "  mov.b16 %h1, 3;\n"
                         "  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
                         "[%bar], %h1;\n"
@@ -73,9 +91,10 @@ void check(const CellCopy& c, int blocks, int swizzle, Mode mode) {
       ASSERT_EQ(lanes_of(c.shape, row), lanes_by_cute(c.shape, row));
       for (uint32_t byte = 0; byte < 16 * c.pieces; byte += 4) {
         ASSERT_EQ(byte / 4, column_by_cute(c.shape, byte / 4));
+        const auto* const piece = reinterpret_cast<const std::uint8_t*>(image.data()) + block * image_bytes +
+                                  layout.byte(row, byte / 16 * 16, 1);
         for (const uint32_t lane : lanes_of(c.shape, row))
-          want[(block * 128 + lane) * 512 + 40 + byte / 4] =
-              image[(block * image_bytes + layout.byte(row, byte, 1)) / 4];
+          want[(block * 128 + lane) * 512 + 40 + byte / 4] = word_of(piece, byte % 16 / 4, bits);
       }
     }
   ASSERT_EQ(got, want);
@@ -88,6 +107,23 @@ TEST(TensorCopy, BringsRowsToTheirLanes) {
   for (const Mode mode : {Mode::random, Mode::adversarial}) check(shapes[4], 2, 0, mode);
 }
 
+TEST(TensorCopy, GivesElementsOfFourAndSixBitsAByteEach) {
+  for (const CellCopy& c : shapes)
+    for (const uint32_t bits : {4u, 6u}) {
+      check(c, 1, 2, Mode::friendly, bits);
+      check(c, 2, 0, Mode::random, bits);
+    }
+  // Numbers 0 to 15, written down by hand, packed and in bytes.
+  constexpr std::uint8_t fours[] = {0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe};
+  constexpr std::uint8_t sixes[] = {0x40, 0x20, 0x0c, 0x44, 0x61, 0x1c, 0x48, 0xa2, 0x2c, 0x4c, 0xe3, 0x3c};
+  constexpr uint32_t middles[] = {0x0c080400, 0x1c181410, 0x2c282420, 0x3c383430};
+  constexpr uint32_t lows[] = {0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c};
+  for (uint32_t word = 0; word < 4; ++word) {
+    EXPECT_EQ(word_of(fours, word, 4), middles[word]);
+    EXPECT_EQ(word_of(sixes, word, 6), lows[word]);
+  }
+}
+
 TEST(TensorCopy, FormsThatAreNotConfirmedAreNamed) {
   Gpu gpu("sm_100a");
   const std::pair<const char*, const char*> forms[] = {
@@ -95,7 +131,7 @@ TEST(TensorCopy, FormsThatAreNotConfirmedAreNamed) {
       {"tcgen05.cp.cta_group::1.64x128b [%r1], %rd1;", "`.64x128b` is .warpx2::02_13 or .warpx2::01_23"},
       {"tcgen05.cp.cta_group::1.32x128b.warpx2::02_13 [%r1], %rd1;", "`.32x128b` is .warpx4"},
       {"tcgen05.cp.cta_group::1.128x256b.warpx4 [%r1], %rd1;", "and the others are neither"},
-      {"tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16_p64 [%r1], %rd1;", "fewer than 8 bits lie in tensor memory"},
+      {"tcgen05.cp.cta_group::1.128x128b.b8x16 [%r1], %rd1;", "`.b8x16` is made of .b4x16_p64 or .b6x16_p32"},
       {"tcgen05.cp.cta_group::1.16x16b [%r1], %rd1;", "its shapes are"},
   };
   for (const auto& [text, words] : forms)

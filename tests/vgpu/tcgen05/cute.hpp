@@ -63,6 +63,7 @@ class Vectors {
   // "ld 16x64b 4 plain": of threads, registers and halves of one. "cp SHAPE": of rows, words and copies. "d BLOCKS M
   // N", "a BLOCKS M TYPE": of rows and columns. "scales a|b BLOCKS M GROUP COUNT": of rows, copies and scales of a row.
   // "fragment a|b|a-scales|b-scales K", of mma.sync: of threads and a thread's values; rows for lanes, k for columns.
+  // "matrix ld|st SHAPE COUNT": of threads and the bytes of their registers; the lane with the row's address, its byte.
   const std::vector<Walk>& walks(const std::string& name) const { return walks_.at(name); }
   bool has_walks(const std::string& name) const { return walks_.contains(name); }
   // "TYPE k|mn SWIZZLE"

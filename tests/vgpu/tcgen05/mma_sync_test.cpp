@@ -282,60 +282,9 @@ TEST(NarrowMma, RefusesFormsThatThereAreNot) {
     const std::string text = gpu.refusal(kernel_of(std::string(form) + operands));
     EXPECT_TRUE(contains(text, why)) << form << "\n" << text;
   }
-  EXPECT_TRUE(contains(gpu.refusal(kernel_of("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%r2];")),
-                       "how matrices of 8-bit elements are transposed is not confirmed"));
-  EXPECT_TRUE(
-      contains(gpu.refusal(kernel_of("ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%r0}, [%r2];")), "its types are"));
   const std::string right = Product{}.instruction();
   EXPECT_TRUE(contains(gpu.refusal(kernel_of(right, "sm_120")), "of sm_120a and its family"));
   EXPECT_TRUE(contains(Gpu("sm_100a").refusal(kernel_of(right, "sm_100a")), "of sm_120a and its family"));
-}
-
-// ldmatrix.m8n16: row i of matrix m lies where lane 8 m + i says; lane t gets row t/4, elements 4 (t%4) to 4 (t%4) + 3,
-// in the low bits of their bytes. The gap behind sixteen elements is not read: here it does not even exist for the
-// last.
-TEST(NarrowMma, LoadsMatricesOfPackedElements) {
-  for (const char* target : {"sm_120a", "sm_100a"})
-    for (const uint32_t bits : {4u, 6u})
-      for (const uint32_t count : {1u, 2u, 4u}) {
-        SCOPED_TRACE(fmt::format("{} {} bits x{}", target, bits, count));
-        std::string list = "%r20";
-        for (uint32_t i = 1; i < count; ++i) list += fmt::format(", %r{}", 20 + i);
-        const std::string body =
-            fmt::format(R"({{
-  .shared .align 16 .b8 rows[512];
-  mov.u32 %r12, rows;
-  mad.lo.u32 %r13, %r30, 16, %r12;
-  st.shared.v2.u32 [%r13], {{%r0, %r1}};
-  @{} st.shared.u32 [%r13+8], %r2;
-  bar.warp.sync 0xffffffff;
-  ldmatrix.sync.aligned.m8n16.x{}.shared.b8x16.{} {{{}}}, [%r13];
-}})",
-                        bits == 6 ? "%all" : "!%all", count, bits == 4 ? "b4x16_p64" : "b6x16_p32", list);
-        std::string text = kernel_of(body, target);
-        text.replace(text.find("  .reg .b32"), 0, "  .reg .pred %all;\n");
-        text.replace(text.find("  ld.param.u64 %rd0"), 0, "  setp.eq.u32 %all, 0, 0;\n");
-        std::mt19937 dice(bits + count);
-        std::vector<uint32_t> in(32 * words);
-        for (uint32_t& word : in) word = dice();
-        Gpu gpu(target);
-        gpu.options.check = true;
-        gpu.load(text);
-        const auto out = gpu.upload(std::vector<uint32_t>(128));
-        gpu.run("test", {{1}, {32}, {1}, 0}, parameters(out, gpu.upload(in)));
-        for (const Finding& finding : gpu.report.check->findings)
-          EXPECT_EQ(finding.severity, Severity::advice) << finding.text();
-        const auto got = gpu.download<uint32_t>(out, 128);
-        for (uint32_t m = 0; m < count; ++m)
-          for (uint32_t lane = 0; lane < 32; ++lane)
-            for (uint32_t i = 0; i < 4; ++i) {
-              const uint32_t row = 8 * m + lane / 4, first = (4 * (lane % 4) + i) * bits;
-              uint32_t want = 0;
-              for (uint32_t bit = 0; bit < bits; ++bit)
-                want |= (in[row * words + (first + bit) / 32] >> (first + bit) % 32 & 1) << bit;
-              ASSERT_EQ(got[lane * 4 + m] >> 8 * i & 0xff, want) << "matrix " << m << " lane " << lane << " byte " << i;
-            }
-      }
 }
 
 // 99 KiB for a block, no tensor memory, no wgmma; conversions of the narrow formats, clusters and the copy engine.

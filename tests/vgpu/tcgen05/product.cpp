@@ -81,7 +81,7 @@ void Product::expect_cute_scale(bool of_b, uint32_t i, uint32_t g, const sheet::
 
 std::string kernel_of(const Product& p) {
   std::string body;
-  if (p.a_in_tensor_memory) {  // eight columns of A, from the image's first bytes: 32 bytes a thread
+  if (p.a_in_tensor_memory && !p.a_expanded) {  // eight columns of A, from the image's first bytes: 32 bytes a thread
     body += "  mad.lo.u32 %r20, %thread, 32, %image;\n";
     for (int i = 0; i < 8; ++i) body += fmt::format("  ld.shared.u32 %r{}, [%r20+{}];\n", 24 + i, 4 * i);
     body += fmt::format(
@@ -97,6 +97,9 @@ std::string kernel_of(const Product& p) {
                       p.place_b().descriptor() + (b_begin >> 4));
   const std::string a = p.a_in_tensor_memory ? "[%r23]" : "%rd3";
   body += "  setp.eq.u32 %p4, %rank, 0;\n  and.pred %p4, %p4, %first;\n  @!%p4 bra issued;\n";
+  if (p.a_expanded)
+    body += fmt::format("  tcgen05.cp.cta_group::{}.128x256b.b8x16.{} [%r23], %rd3;\n", p.blocks,
+                        p.a == Type::e2m1 ? "b4x16_p64" : "b6x16_p32");
   std::string form = fmt::format("kind::{}", p.kind), scales;
   if (p.group != 0) {
     body += copies_of_scales(p);
@@ -123,6 +126,8 @@ void check(const Product& p, Mode mode, std::uint64_t seed, bool judged) {
   std::vector<uint8_t> image(static_cast<std::size_t>(p.blocks) * image_bytes);
   for (uint32_t block = 0; block < static_cast<uint32_t>(p.blocks); ++block) {
     fill(image, block * image_bytes, b_begin, p.a, dice);
+    for (uint32_t i = 0; p.a_in_containers() && i < b_begin; ++i)
+      image[block * image_bytes + i] &= p.a == Type::e2m1 ? 0x3c : 0x3f;
     fill(image, block * image_bytes + b_begin, image_bytes - b_begin, p.b, dice);
     if (p.group != 0) fill(image, block * image_bytes + scales_begin, 2048, p.scale, dice);
     if (p.a_twice()) std::memcpy(&image[block * image_bytes + 64 * 32], &image[block * image_bytes], 64 * 32);
@@ -154,9 +159,14 @@ void check(const Product& p, Mode mode, std::uint64_t seed, bool judged) {
   for (uint32_t k = 0; k < depth; ++k) {
     for (uint32_t i = 0; i < blocks * rows; ++i) {
       const uint8_t* const own = &image[i / rows * image_bytes];
-      a[i * depth + k] = !p.a_in_tensor_memory ? p.element(place_a, p.a, own, i % rows, k)
-                         : p.packed()          ? sheet::packed_value(p.a, own + p.byte_in_cells(i % rows, k / 2), k % 2)
-                                               : sheet::value(p.a, own + p.byte_in_cells(i % rows, k));
+      if (!p.a_in_tensor_memory || p.a_expanded)
+        a[i * depth + k] = p.element(place_a, p.a, own, i % rows, k);
+      else if (p.packed())
+        a[i * depth + k] = sheet::packed_value(p.a, own + p.byte_in_cells(i % rows, k / 2), k % 2);
+      else if (p.a_in_containers())
+        a[i * depth + k] = sheet::value_in_container(p.a, own + p.byte_in_cells(i % rows, k));
+      else
+        a[i * depth + k] = sheet::value(p.a, own + p.byte_in_cells(i % rows, k));
     }
     for (uint32_t j = 0; j < n; ++j)
       b[j * depth + k] = p.element(place_b, p.b, &image[j / (n / blocks) * image_bytes + b_begin], j % (n / blocks), k);

@@ -29,6 +29,7 @@ struct Product {
   bool a_mn = false, b_mn = false;
   int a_swizzle = 2, b_swizzle = 2;
   bool a_in_tensor_memory = false;
+  bool a_expanded = false;  // and tcgen05.cp brings it there from where it would lie in shared memory, 128 rows a block
   int d_lane = 0, d_column = 0;
   std::string options = "";  // after the predicate
   std::string mask = "";     // before it
@@ -123,6 +124,8 @@ struct Product {
   Place place_a() const { return place(a, a_mn, a_swizzle, m / blocks); }
   Place place_b() const { return place(b, b_mn, b_swizzle, n / blocks); }
 
+  // A's elements of fewer than 8 bits have a byte each in tensor memory, the other bits of which are zeros.
+  bool a_in_containers() const { return a_in_tensor_memory && !a_expanded && !packed() && sheet::bits_of(a) < 8; }
   // Two blocks of 64 rows each: A in tensor memory lies in the upper lanes once more.
   bool a_twice() const { return a_in_tensor_memory && blocks == 2 && m == 128; }
   // Byte of A's element (i, k) in tensor memory, 32 in each lane: by the sheet, and where CuTe is followed also by it.
@@ -156,8 +159,11 @@ struct Product {
   std::string name() const {
     return fmt::format("kind {} types {}x{} sum {} blocks {} {}x{} a {}{} b {}{} {}{}{} scales of {} from {} and {}",
                        kind, static_cast<int>(a), static_cast<int>(b), sum, blocks, m, n, a_mn ? "mn" : "k", a_swizzle,
-                       b_mn ? "mn" : "k", b_swizzle, a_in_tensor_memory ? "from tensor memory" : "", options, mask,
-                       group, a_scale_byte, b_scale_byte);
+                       b_mn ? "mn" : "k", b_swizzle,
+                       !a_in_tensor_memory ? ""
+                       : a_expanded        ? "expanded"
+                                           : "from tensor memory",
+                       options, mask, group, a_scale_byte, b_scale_byte);
   }
 };
 

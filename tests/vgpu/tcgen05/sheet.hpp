@@ -63,6 +63,10 @@ inline double packed_value(Type type, const std::uint8_t* at, uint32_t i) {
   if (first % 8 + static_cast<uint32_t>(bits_of(type)) > 8) bits |= uint32_t{at[first / 8 + 1]} << 8;
   return value(type, bits >> first % 8 & ((1u << bits_of(type)) - 1));
 }
+// Of an element that has a byte of tensor memory to itself: 4 bits in its middle, 0b00xxxx00, 6 in its low bits.
+inline double value_in_container(Type type, const std::uint8_t* at) {
+  return value(type, type == Type::e2m1 ? uint32_t{*at} >> 2 : *at);
+}
 
 // A matrix in shared memory: `swizzle` as in bits 61-63 of its descriptor.
 struct Layout {

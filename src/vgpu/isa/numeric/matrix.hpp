@@ -1,6 +1,7 @@
 // ldmatrix, stmatrix and movmatrix: 8 x 8 matrices of 16-bit elements between rows in memory and a register of a warp.
 // Row r of matrix i lies at the address that lane 8 * i + r gives. Of .m8n16 a row has sixteen elements of 4 or 6 bits,
-// and is the same once each has a byte.
+// and is the same once each has a byte. Matrices of bytes are transposed on the way: .m16n16 is loaded into two
+// registers, its row r from where lane 16 * i + r says, and .m16n8 is stored out of one, as eight rows of 16 bytes.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,35 @@ inline Matrix8x8 register_to_matrix(const std::uint32_t* lanes, bool transposed)
   for (int row = 0; row < 8; ++row)
     for (int column = 0; column < 8; ++column) turned.rows[row][column] = matrix.rows[column][row];
   return turned;
+}
+
+// Sixteen rows of sixteen bytes, as in memory. Lane l gets four rows of column l / 4, from 4 * (l % 4) on, and in the
+// second register the same rows of the column eight further on.
+struct Matrix16x16 {
+  std::uint8_t rows[16][16];
+};
+inline void turned_to_registers(const Matrix16x16& matrix, std::uint32_t* first, std::uint32_t* second) {
+  for (int lane = 0; lane < 32; ++lane) {
+    first[lane] = second[lane] = 0;
+    for (int i = 0; i < 4; ++i) {
+      const std::uint8_t* row = matrix.rows[4 * (lane % 4) + i];
+      first[lane] |= std::uint32_t{row[lane / 4]} << 8 * i;
+      second[lane] |= std::uint32_t{row[lane / 4 + 8]} << 8 * i;
+    }
+  }
+}
+
+// Lane l holds of a matrix of 16 x 8 bytes rows l / 4 and l / 4 + 8, columns 2 * (l % 4) and the next of each, as
+// products leave sums; a column becomes 16 bytes of memory.
+struct Columns16x8 {
+  std::uint8_t columns[8][16];
+};
+inline Columns16x8 register_to_columns(const std::uint32_t* lanes) {
+  Columns16x8 matrix;
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i)
+      matrix.columns[2 * (lane % 4) + i % 2][lane / 4 + 8 * (i / 2)] = static_cast<std::uint8_t>(lanes[lane] >> 8 * i);
+  return matrix;
 }
 
 // movmatrix.sync.trans: d may be a.

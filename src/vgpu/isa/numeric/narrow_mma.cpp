@@ -13,13 +13,6 @@ namespace {
 
 constexpr int lanes = 32, most_k = 64;
 
-// e2m1 lies in the middle of its byte.
-void to_low_bits(Element element, RawGroup& group) {
-  if (element != Element::e2m1) return;
-  for (auto& row : group.bytes)
-    for (std::uint8_t& byte : row) byte = byte >> 2 & 15;
-}
-
 float scale_of(const NarrowMmaShape& shape, const NarrowMmaScales& scales, std::uint32_t lane, int group) {
   return scale_number(scales.lanes[lane] >> 8 * (scales.byte + static_cast<std::uint32_t>(group)) & 0xff, shape.ue8m0);
 }

@@ -129,6 +129,12 @@ void spread_packed(Element element, RawGroup& group) {
     for (std::uint8_t* chunk : {row, row + 16}) spread_over_bytes(chunk, element == Element::e2m1 ? 4 : 6);
 }
 
+void to_low_bits(Element element, RawGroup& group) {
+  if (element != Element::e2m1) return;
+  for (auto& row : group.bytes)
+    for (std::uint8_t& byte : row) byte = byte >> middle_shift & 15;
+}
+
 void widen_columns(Element element, const RawGroup& group, int k, float* panel) {
   transpose_group<true>(
       element, group,

@@ -38,6 +38,11 @@ struct RawGroup {
 // Of elements with gaps: each into its own byte.
 void spread_packed(Element element, RawGroup& group);
 
+// Where registers and tensor memory give such elements a byte each, e2m1 lies in the middle of it, 0b00xxxx00, and the
+// others in the low bits; the rest are zeros.
+constexpr int middle_shift = 2;
+void to_low_bits(Element element, RawGroup& group);
+
 // Widens a group. Panels are [k][8]; of B the even columns come first, as an accumulator's registers want them.
 // `k` is the number of elements used (slice_elements, or half of it).
 void widen_columns(Element element, const RawGroup& group, int k, float* panel);

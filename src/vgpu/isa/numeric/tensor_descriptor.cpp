@@ -83,8 +83,6 @@ std::string matrices_refusal(const InstructionDescriptor& d, const TensorForm& f
     if ((is_a ? d.a_mn_major() : d.b_mn_major()) && (has_gaps(element) || element == Element::e2m1_pairs))
       return fmt::format("bit {} makes {} MN-major, and elements of fewer than 8 bits are K-major", is_a ? 15 : 16,
                          operand);
-    if (is_a && form.a_in_tensor_memory && has_gaps(element))
-      return "A is in tensor memory: where elements of fewer than 8 bits lie there is not confirmed";
   }
   if (d.a_mn_major() && form.a_in_tensor_memory) return "bit 15 makes A MN-major, and in tensor memory A is K-major";
   return {};

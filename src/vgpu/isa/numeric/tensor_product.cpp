@@ -61,6 +61,7 @@ void gather_a(const TensorShape& shape, const TensorStep& step, const TensorBloc
       like.d = *step.a_cells;
       const TensorAddress place = like.place(eight / 2, 0);
       group = read_cells(*block.memory, place.lane + 8 * (number % 2), place.column);
+      to_low_bits(shape.a, group);
     } else if (step.a_mn_major && bits_of(shape.a) == 16) {
       for (std::uint32_t i = 0; i < 16; ++i) reader.read(across.bytes[i], step.a.mn_major(number, i), 'A');
       widen_rows(shape.a, across, step.negate, to, spread_row);
@@ -151,6 +152,24 @@ class Accumulators {
   std::uint32_t* const* copy_ = nullptr;
 };
 
+// Elements of fewer than 8 bits in tensor memory, of which some bits mean nothing and are zeros.
+std::string refusal_of_padding(const TensorShape& shape, const TensorStep& step, TensorMemory& memory) {
+  const std::uint32_t used = shape.a == Element::e2m1 ? 0x3c3c3c3c : 0x3f3f3f3f;
+  TensorShape like = shape;
+  like.d = *step.a_cells;
+  for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(shape.rows()); ++row)
+    for (std::uint32_t word = 0; word < slice_bytes / 4; ++word) {
+      const TensorAddress place = like.place(static_cast<int>(row / 16), 0);
+      const std::uint32_t lane = place.lane + row % 16, cell = memory.at(lane, place.column + word);
+      if ((cell & ~used) != 0)
+        return fmt::format(
+            "row {} of A is {:#010x} in lane {} of tensor memory, column {}: its elements lie in bits "
+            "{} of each byte, and the others are zeros",
+            row, cell, lane, place.column + word, shape.a == Element::e2m1 ? "2-5" : "0-5");
+    }
+  return {};
+}
+
 }  // namespace
 
 std::string refusal_of_cells(const TensorShape& shape, const TensorStep& step, std::span<const TensorBlock> blocks) {
@@ -164,6 +183,8 @@ std::string refusal_of_cells(const TensorShape& shape, const TensorStep& step, s
                 "row {0} of A differs between lanes {0} and {1} of tensor memory: of 64 rows in each of "
                 "two blocks both hold it",
                 row, row + 64);
+    if (step.a_cells && has_gaps(shape.a))
+      if (std::string no = refusal_of_padding(shape, step, *block.memory); !no.empty()) return no;
     if (step.scales)
       if (std::string no = refusal_of_scales(shape, *step.scales, *block.memory); !no.empty()) return no;
   }

@@ -53,8 +53,8 @@ struct TensorBlock {
   TensorMemory* memory = nullptr;
 };
 
-// Why a step cannot be done with what tensor memory holds: copies, of A or of scales, that differ. What the chip makes
-// of them nobody says.
+// Why a step cannot be done with what tensor memory holds: copies, of A or of scales, that differ, or bits around the
+// elements of A that are not zeros. What the chip makes of them nobody says.
 std::string refusal_of_cells(const TensorShape& shape, const TensorStep& step, std::span<const TensorBlock> blocks);
 
 // Runs steps that follow one another on the same D: the same result as one by one, and faster. Where a step would read
