@@ -87,7 +87,9 @@ def compile_all(ours, rows):
 def measure(ours, row, rounds):
     name, make_form, form_plans, make_plain, plain_plans, visited, bound = row
     calls = 6
-    sides = [make_form().graph(ours, calls, plan) for plan in form_plans] + [make_plain().graph(ours, calls, plan) for plan in plain_plans]
+    form_problem, plain_problem = make_form(), make_plain()  # graphs know addresses only: the tensors must live as long
+    sides = [form_problem.graph(ours, calls, plan) for plan in form_plans]
+    sides += [plain_problem.graph(ours, calls, plan) for plan in plain_plans]
     times = contest([graph for _, graph in sides], rounds)
     form, plain = times[0][0], min(seconds for seconds, _ in times[len(form_plans):])
     plain_plan = sides[len(form_plans) + [s for s, _ in times[len(form_plans):]].index(plain)][0]

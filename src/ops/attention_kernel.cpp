@@ -51,7 +51,7 @@ KernelSource attention_source(const AttentionPlan& plan, const AttentionText& te
   return {"attention.cu",
           fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n#include \"warpmill/attention/sm90.cuh\"\n{}",
                       name_of(plan.kind.element), functions_of(text)),
-          fmt::format("wm::attention_sm90<wm::AttentionPlan{}>", cpp_text(plan))};
+          fmt::format("wm::attention_sm90<wm::AttentionPlan{}>", cpp_text(plan.compiled()))};
 }
 
 std::string expression_error(const AttentionText& text, std::string_view log) {

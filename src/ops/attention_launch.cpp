@@ -2,6 +2,7 @@
 #include "ops/attention_launch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numbers>
 #include <vector>
 
@@ -64,34 +65,36 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
-  AttentionArguments arguments{.q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
-                               .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
-                               .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
-                               .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows),
-                               .queries = static_cast<unsigned>(p.queries),
-                               .keys = static_cast<unsigned>(p.keys),
-                               .head_ratio = static_cast<unsigned>(p.heads / std::max<std::int64_t>(1, p.kv_heads)),
-                               .query_offsets = p.query_offsets,
-                               .key_offsets = p.key_offsets,
-                               .align_ends = p.align_ends,
-                               .left = static_cast<int>(p.left),
-                               .right = static_cast<int>(p.right),
-                               .scale_log2 = static_cast<float>((own_score ? 1 : scale) * log2e),
-                               .softcap_inner = p.kind.softcap ? p.scale / p.softcap : 0,
-                               .lse = p.lse.address,
-                               .lse_batch_stride = p.lse.batch_stride,
-                               .lse_head_stride = p.lse.head_stride,
-                               .out_at = p.out.address,
-                               .out_position_stride = p.out.position_stride,
-                               .out_head_stride = p.out.head_stride,
-                               .counter = 0,  // the call's
-                               .schedule = schedule,
-                               .slopes = p.slopes,
-                               .sinks = p.sinks,
-                               .alibi_unit = static_cast<float>(1 / scale),
-                               .key_lengths = p.key_lengths,
-                               .score_scale = static_cast<float>(scale),
-                               .arrays = {}};
+  AttentionArguments arguments{
+      .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
+      .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
+      .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
+      .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows),
+      .queries = static_cast<unsigned>(p.queries),
+      .keys = static_cast<unsigned>(p.keys),
+      .head_ratio = static_cast<unsigned>(p.heads / std::max<std::int64_t>(1, p.kv_heads)),
+      .packed_log2 = static_cast<unsigned>(std::countr_zero(std::max(1u, static_cast<unsigned>(plan.packed)))),
+      .query_offsets = p.query_offsets,
+      .key_offsets = p.key_offsets,
+      .align_ends = p.align_ends,
+      .left = static_cast<int>(p.left),
+      .right = static_cast<int>(p.right),
+      .scale_log2 = static_cast<float>((own_score ? 1 : scale) * log2e),
+      .softcap_inner = p.kind.softcap ? p.scale / p.softcap : 0,
+      .lse = p.lse.address,
+      .lse_batch_stride = p.lse.batch_stride,
+      .lse_head_stride = p.lse.head_stride,
+      .out_at = p.out.address,
+      .out_position_stride = p.out.position_stride,
+      .out_head_stride = p.out.head_stride,
+      .counter = 0,  // the call's
+      .schedule = schedule,
+      .slopes = p.slopes,
+      .sinks = p.sinks,
+      .alibi_unit = static_cast<float>(1 / scale),
+      .key_lengths = p.key_lengths,
+      .score_scale = static_cast<float>(scale),
+      .arrays = {}};
   std::ranges::copy(p.arrays, arguments.arrays);
   const LaunchConfig config{.grid = {plan::blocks_of(schedule, plan::rates_of(info))},
                             .block = {static_cast<std::uint32_t>(plan.threads())},

@@ -19,22 +19,28 @@ bool compiles_quickly(const AttentionPlan& plan) { return plan.held_registers() 
 
 std::vector<KernelSource> common_kernels() {
   std::vector<KernelSource> kernels;
+  const auto take = [&](const AttentionPlan& plan) {
+    if (!compiles_quickly(plan)) kernels.push_back(attention_source(plan));
+  };
   const MaskFacts none, right{.right = true}, both{.right = true, .left = true};
   for (const bool softcap : {false, true})
-    for (const bool sequences : {false, true})
-      for (const MaskFacts& mask : {none, right, both})
-        for (const DType element : {DType::bf16, DType::f16})
-          for (const auto& [head_dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}})
-            for (const bool few_queries : {false, true}) {
-              const AttentionKind kind{.element = element,
-                                       .head_dim = head_dim,
-                                       .value_dim = value_dim,
-                                       .mask = mask,
-                                       .softcap = softcap,
-                                       .sequences = sequences};
-              for (const AttentionPlan& plan : plan::candidates(kind, few_queries))
-                if (!compiles_quickly(plan)) kernels.push_back(attention_source(plan));
+    for (const MaskFacts& mask : {none, right, both})
+      for (const DType element : {DType::bf16, DType::f16})
+        for (const auto& [head_dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
+          AttentionKind kind{
+              .element = element, .head_dim = head_dim, .value_dim = value_dim, .mask = mask, .softcap = softcap};
+          for (const bool lengths : {false, true})
+            for (const std::int64_t heads_together : {2, 64}) {  // they fill one group's rows, or two groups'
+              kind.lengths = lengths;
+              if (const auto plan = plan::packed_plan(kind, 2, heads_together)) take(*plan);
             }
+          kind.lengths = false;
+          for (const bool sequences : {false, true})
+            for (const bool few_queries : {false, true}) {
+              kind.sequences = sequences;
+              for (const AttentionPlan& plan : plan::candidates(kind, few_queries)) take(plan);
+            }
+        }
   return kernels;
 }
 

@@ -76,23 +76,31 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
   return plans;
 }
 
+std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together) {
+  for (const int keys : {176, 128, 112, 80, 64})
+    for (const int strips : {2, 1, 0}) {
+      const AttentionPlan plan{.kind = kind,
+                               .keys = keys,
+                               .groups = packed * heads_together > AttentionPlan::wgmma_rows ? 2 : 1,
+                               .strips = strips,
+                               .packed = packed};
+      if (plan.valid()) return plan;
+    }
+  return std::nullopt;
+}
+
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates) {
   std::vector<AttentionEstimate> ranking;
-  // A few queries of heads that share keys fit one tile.
-  const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
-  if (ratio > 1 && shape.queries > 0 && shape.queries <= 32) {
-    const int packed = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(shape.queries)));
-    const int of_heads = packed * ratio > AttentionPlan::wgmma_rows ? 2 : 1;
-    for (const int strips : {0, 1, 2})
-      for (const int keys : {176, 128, 112, 80, 64}) {
-        const AttentionPlan plan{.kind = kind, .keys = keys, .groups = of_heads, .strips = strips, .packed = packed};
-        if (plan.valid()) ranking.push_back(estimate(plan, shape, rates));
-      }
-  }
   for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
     ranking.push_back(estimate(plan, shape, rates));
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
+  // A few queries of heads that share keys fit one tile, which reads the keys once: reading is what takes the time.
+  const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
+  if (ratio > 1 && shape.queries > 0 && shape.queries <= 32)
+    if (const auto plan =
+            packed_plan(kind, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.queries))), ratio))
+      ranking.insert(ranking.begin(), estimate(*plan, shape, rates));
   return ranking;
 }
 

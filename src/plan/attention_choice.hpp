@@ -28,8 +28,12 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
 // Each is a kernel to compile, and the widths between them gain little (docs/attention.md).
 std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_queries);  // few: one group's
 
-// All of them, and those that pack a few queries of heads that share keys, the best for the shape first. Empty where
-// none fits shared memory.
+// The plan for a few queries of `heads_together` heads that share keys, `packed` of each in a tile. Nothing where none
+// fits. How many are packed makes no other kernel of it.
+std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together);
+
+// All of them, and before them the one that packs a few queries of heads that share keys; the best for the shape first.
+// Empty where none fits shared memory.
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates);
 
 // The plan the library takes: a measured one where there is one, else the ranking's first. `chip` is the device's name.

@@ -36,9 +36,10 @@ TEST(CommonKernels, HoldWhateverPlanAnAttentionTakesUnlessItCompilesQuickly) {
     shape.heads = shape.kv_heads * up_to(8);
     shape.keys = i % 5 ? shape.queries : up_to(32768);
     shape.left = up_to(4096), shape.right = i % 3 ? 0 : up_to(4096), shape.align_ends = i % 7 > 0;
+    kind.lengths = !kind.sequences && i % 11 == 0;
     const AttentionPlan plan = plan::choose(kind, shape, {}, "NVIDIA H200", tuned).value().plan;
     const std::string expression = attention_source(plan).expression;
-    if (plan.packed > 0) continue;  // heads that share keys: compiled when first used
+    if (kind.lengths && plan.packed == 0) continue;  // a cache with room is for a few queries
     ASSERT_TRUE(compiles_quickly(plan) || ahead.contains(expression)) << plan::text_of(plan) << ": " << expression;
     if (ahead.contains(expression)) taken.insert(expression);
   }

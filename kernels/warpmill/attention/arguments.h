@@ -11,6 +11,7 @@ struct AttentionArguments {
                            // step of keys, and of the output by a warp's rows
   unsigned queries, keys;  // of every sequence; where sequences have offsets, of none
   unsigned head_ratio;     // query heads for each head of K and V
+  unsigned packed_log2;    // of the queries of each head, where rows of several are packed into a tile
   // Offsets of sequences among all queries and all keys: batches + 1 numbers each, in device memory.
   unsigned long long query_offsets, key_offsets;
   // Query i sees keys i + shift - left to i + shift + right. The shift aligns the last query with the last key.

@@ -42,7 +42,7 @@ class AttentionWriter {
   WM_DEVICE void write(const Fragment<plan.value_columns()>& sums, const SoftmaxTotals& totals, const Tile<plan>& tile,
                        u32 first_query) {
     if (args_.lse) write_lse(totals.log2, tile, first_query);
-    const u32 first = first_query + plan.query_of(WarpTogether::first_row());
+    const u32 first = first_query + Packing<plan>(args_).query_of(WarpTogether::first_row());
     if (first >= tile.sequence.queries) return;
     constexpr int whole_strips = plan.value_columns() / plan.strip_columns,
                   columns_left = plan.value_columns() % plan.strip_columns;
@@ -105,7 +105,7 @@ class AttentionWriter {
     const i32 column = number * plan.strip_columns, position = tile.sequence.first_query + first;
     if constexpr (plan.packed >
                   0) {  // the rows of a box are some queries of some heads; beyond the last of each is nothing
-      const u32 head = tile.group_head(group_) + plan.head_of(WarpTogether::first_row()),
+      const u32 head = tile.group_head(args_, group_) + Packing<plan>(args_).head_of(WarpTogether::first_row()),
                 kv_head = tile.head / args_.head_ratio;
       strips_.send(strip, args_.out,
                    {column, position, i32(head - kv_head * args_.head_ratio), i32(kv_head), i32(tile.sequence.batch)});
@@ -141,8 +141,8 @@ class AttentionWriter {
       const u32 end = (tile.head / args_.head_ratio + 1) * args_.head_ratio;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const u32 row = Fragment<8>::row(half * 2), query = first_query + plan.query_of(row);
-        const u32 head = tile.group_head(group_) + plan.head_of(row);
+        const u32 row = Fragment<8>::row(half * 2), query = first_query + Packing<plan>(args_).query_of(row);
+        const u32 head = tile.group_head(args_, group_) + Packing<plan>(args_).head_of(row);
         if (query < tile.sequence.queries && head < end)
           lse[i64(head - tile.head) * args_.lse_head_stride + query] = log2.value[half] * ln2;
       }

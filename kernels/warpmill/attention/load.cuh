@@ -44,7 +44,7 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
       stamp<"load", "copy q">(group);
       if constexpr (plan.packed > 0)  // some queries of some heads; zeros beyond the last of each
         shared.q[group].load(args.q, tile.first_query, 0,
-                             {i32(tile.group_head(group)) - kv_head * i32(args.head_ratio), kv_head, batch},
+                             {i32(tile.group_head(args, group)) - kv_head * i32(args.head_ratio), kv_head, batch},
                              stage.full);
       else
         shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_rows(), 0,

@@ -3,7 +3,7 @@
 
 #include "warpmill/attention/arguments.h"
 #include "warpmill/attention/lengths.cuh"
-#include "warpmill/attention/plan.h"
+#include "warpmill/attention/packing.cuh"
 #include "warpmill/tile/fragment.cuh"
 
 namespace wm {
@@ -14,7 +14,7 @@ template <AttentionPlan plan>
 class Sight {
  public:
   WM_DEVICE Sight(const AttentionArguments& args, const Sequence& sequence, u32 first, u32 rows)
-      : keys_(sequence.keys), rows_(rows) {
+      : packing_(args), keys_(sequence.keys), rows_(rows) {
     const i32 opposite = diagonal(args, sequence, first);
     left_ = plan.kind.mask.left ? opposite - args.left : 0;
     right_ = plan.kind.mask.right ? opposite + args.right + 1 : i32(keys_);
@@ -24,9 +24,9 @@ class Sight {
     return i32(query) + (args.align_ends ? i32(sequence.keys) - i32(sequence.queries) : 0);
   }
   // Beyond the sequence's ends nothing is seen.
-  WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(plan.query_of(row)) : 0; }
+  WM_DEVICE i32 left(u32 row) const { return plan.kind.mask.left ? left_ + i32(packing_.query_of(row)) : 0; }
   WM_DEVICE i32 right(u32 row) const {
-    return plan.kind.mask.right ? min(right_ + i32(plan.query_of(row)), keys_) : keys_;
+    return plan.kind.mask.right ? min(right_ + i32(packing_.query_of(row)), keys_) : keys_;
   }
 
   // Steps of keys that any row sees: from begin() up to but not including end(), if that is more.
@@ -61,6 +61,7 @@ class Sight {
   }
 
  private:
+  Packing<plan> packing_;
   i32 keys_;
   u32 rows_;
   i32 left_, right_;

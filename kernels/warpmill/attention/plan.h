@@ -16,7 +16,7 @@ struct AttentionPlan {
   int strips = 1;
   bool turns = true;  // groups queue their products one after the other
   // Queries of one head in a group's 64 rows, a power of two; the same queries of the next heads that share its keys
-  // follow. 0: the rows are one head's.
+  // follow (packing.cuh). 0: the rows are one head's.
   int packed = 0;
 
   template <class Plan, class Visit>
@@ -42,11 +42,12 @@ struct AttentionPlan {
   constexpr int rows() const { return groups * group_rows(); }
   constexpr int queries() const { return packed > 0 ? packed : rows(); }    // of a tile
   constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }  // that it has them of
-  // From one group's first head to the next one's.
-  constexpr int group_heads() const { return packed > 0 ? group_rows() / packed : 0; }
-  // The query and the head that a row of a group belongs to, from the group's first.
-  constexpr unsigned query_of(unsigned row) const { return packed > 0 ? row % packed : row; }
-  constexpr unsigned head_of(unsigned row) const { return packed > 0 ? row / packed : 0; }
+  // As the kernel is compiled: how many queries of a head are packed is the launch's to say.
+  constexpr AttentionPlan compiled() const {
+    AttentionPlan plan = *this;
+    plan.packed = packed > 0;
+    return plan;
+  }
   constexpr int threads() const { return group_threads * (1 + groups); }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.

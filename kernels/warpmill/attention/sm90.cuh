@@ -51,9 +51,10 @@ WM_DEVICE RowPair sinks_of(const AttentionArguments& args, const Tile<plan>& til
   if constexpr (!plan.kind.sinks) return {-infinity, -infinity};
   const f32* const sinks = reinterpret_cast<const f32*>(args.sinks);
   if constexpr (plan.packed > 0) {
-    const u32 last = (tile.head / args.head_ratio + 1) * args.head_ratio - 1, first = tile.group_head(group);
-    return {sinks[min(first + plan.head_of(Fragment<8>::row(0)), last)] * log2e,
-            sinks[min(first + plan.head_of(Fragment<8>::row(2)), last)] * log2e};
+    const u32 last = (tile.head / args.head_ratio + 1) * args.head_ratio - 1, first = tile.group_head(args, group);
+    const Packing<plan> packing(args);
+    return {sinks[min(first + packing.head_of(Fragment<8>::row(0)), last)] * log2e,
+            sinks[min(first + packing.head_of(Fragment<8>::row(2)), last)] * log2e};
   }
   const f32 sink = sinks[tile.head] * log2e;
   return {sink, sink};
@@ -77,7 +78,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   for (Tile<plan> tile; reader.next(tile);) {
     const u32 first_query = tile.group_query(group);
     const Sight<plan> sight = tile.sight(args);  // of all groups: they take the same steps
-    const Sight<plan> own(args, tile.sequence, first_query, plan.packed > 0 ? plan.packed : plan.group_rows());
+    const Sight<plan> own(args, tile.sequence, first_query,
+                          plan.packed > 0 ? Packing<plan>(args).queries() : plan.group_rows());
     // Kept over the loop of tiles, places in Q would take registers that are not there.
     u32 own_group = group;
     if constexpr (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0)

@@ -19,11 +19,13 @@ struct Tile {
 
   WM_DEVICE bool none() const { return sequence.queries == 0; }
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
-    return Sight<plan>(args, sequence, first_query, plan.queries());
+    return Sight<plan>(args, sequence, first_query, Packing<plan>(args).queries());
   }
   // Where a group's rows begin: the query, and the head where they are of several.
   WM_DEVICE u32 group_query(u32 group) const { return first_query + (plan.packed > 0 ? 0 : group * plan.group_rows()); }
-  WM_DEVICE u32 group_head(u32 group) const { return head + group * plan.group_heads(); }
+  WM_DEVICE u32 group_head(const AttentionArguments& args, u32 group) const {
+    return head + group * Packing<plan>(args).group_heads();
+  }
   // Keys of a step that belong to the sequence, where another one's may follow them in the same step; else 0.
   WM_DEVICE u32 keys_before_tail(i32 step) const {
     const u32 left = sequence.keys - step * plan.keys;
@@ -93,12 +95,13 @@ class TileNumbers {
       if (number >= schedule.count()) return {};
       const QueryTile tile = schedule.at(number);
       u32 head = tile.head, batch = tile.batch;
+      const Packing<plan> packing(args_);
       if constexpr (plan.packed > 0) {  // a tile has a part of the heads that share keys
-        const u32 parts = (args_.head_ratio + plan.heads() - 1) / plan.heads();
-        head = head / parts * args_.head_ratio + head % parts * plan.heads();
+        const u32 parts = (args_.head_ratio + packing.heads() - 1) / packing.heads();
+        head = head / parts * args_.head_ratio + head % parts * packing.heads();
       }
       if constexpr (plan.kind.lengths) batch = shared_.order.at(batch, schedule.batches);
-      return {head, tile.tile * plan.queries(), sequence_of<plan>(args_, batch)};
+      return {head, tile.tile * packing.queries(), sequence_of<plan>(args_, batch)};
     }
   }
 
