@@ -23,6 +23,7 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {{64, 72, 160, DType::f16, DType::f16}, {.a_major = Major::mn, .b_major = Major::mn}},
       {{64, 72, 160, DType::tf32, DType::f32}},
+      {{64, 16, 16352, DType::tf32, DType::f32}},
       {{64, 72, 160, DType::e4m3, DType::bf16, 2}},
       {{64, 72, 160, DType::e4m3, DType::e4m3}, {.epilogue = {.amax = true, .d_scale = true}}},
       {{64, 72, 160, DType::i8, DType::i32}},
