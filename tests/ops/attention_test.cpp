@@ -252,11 +252,13 @@ TEST_F(Attention, IsTheSameWhateverIsSaidOfTheLongestSequence) {
 }
 
 TEST_F(Attention, CapsScoresSoftly) {
-  for (const float softcap : {1.f, 15.f, 50.f}) {
+  // Small scores under a large cap take the series, others tanh; between the two a tile changes over.
+  for (const auto& [softcap, spread] : {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}}) {
     AttentionCase c = ordinary();
+    c.keys = 700;
     c.softcap = softcap;
-    c.spread = 4;
-    SCOPED_TRACE(softcap);
+    c.spread = spread;
+    SCOPED_TRACE(fmt::format("softcap {}, spread {}", softcap, spread));
     check(stream, c);
   }
 }

@@ -17,9 +17,10 @@ struct AttentionArguments {
   // Query i sees keys i + shift - left to i + shift + right. The shift aligns the last query with the last key.
   bool align_ends;
   int left, right;
-  float scale_log2;                             // of a score, on its way to the power of two
-  float softcap_inner;                          // tanh's argument, of a score; scale_log2 then follows the tanh
-  unsigned long long lse;                       // 0: none is written
+  float scale_log2;                       // of a score, on its way to the power of two
+  float softcap_inner;                    // tanh's argument, of a score; scale_log2 then follows the tanh
+  float softcap_series[3], softcap_most;  // the same in odd powers of a score, and how far they reach (softcap.cuh)
+  unsigned long long lse;                 // 0: none is written
   long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
   unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets
   long long out_position_stride, out_head_stride;

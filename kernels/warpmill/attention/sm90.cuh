@@ -23,6 +23,7 @@
 #include "warpmill/attention/alibi.cuh"
 #include "warpmill/attention/block.cuh"
 #include "warpmill/attention/load.cuh"
+#include "warpmill/attention/softcap.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/pipeline/turns.cuh"
@@ -127,17 +128,31 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const Expressions<plan> expressions(args, tile, first_query);
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
     if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, tile, first_query);
+    // A cap alone may be left to the weights.
+    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores();
+    const Softcap softcap(args);
     const auto adjust = [&] {  // the scores of the step, before anybody weighs them
-      if constexpr (plan.kind.softcap)
-#pragma unroll
-        for (f32& score : scores.value) score = tanh_approximate(score * args.softcap_inner);
+      if constexpr (plan.kind.softcap && !caps_late) softcap.cap(scores);
       if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
     };
     adjust();
+    [[maybe_unused]] bool capped = false;  // late
+    const auto weigh_blindly = [&] {
+      if constexpr (caps_late) {
+        if (softmax.may_cap(softcap)) return softmax.weigh_blindly(scores, weights, softcap);
+        softcap.cap(scores);
+        capped = true;
+      }
+      return softmax.weigh_blindly(scores, weights);
+    };
     for (bool more = true; more;) {
       // The first step, those that some row does not see wholly, and where weights have grown too large.
       stamp<"multiply", "look">(step);
+      if constexpr (caps_late) {
+        if (!capped) softcap.cap(scores);
+        capped = false;
+      }
       if (!own.whole(step)) own.hide(scores, step);
       if constexpr (plan.kind.expressions.mask)
         if (!chosen.whole) expressions.hide(scores, step);
@@ -177,8 +192,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
         if constexpr (plan.kind.alibi == Alibi::both_sides)
           if (alibi.rising(step)) break;
-      } while (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) &&
-               softmax.weigh_blindly(scores, weights));
+      } while (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) && weigh_blindly());
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 

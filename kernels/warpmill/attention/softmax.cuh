@@ -56,11 +56,21 @@ class Softmax {
   // large, or a row has no base: then nothing has happened but that the weights are lost.
   template <class Element, int columns>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
-    const RowPair sum = make_weights(scores, of_step(base_), weights);  // of -infinity: infinite ones
-    constexpr f32 largest = 0x1p15f;                                    // f16 goes up to 65504
-    if (!__all_sync(0xffffffffu, sum.value[0] <= largest && sum.value[1] <= largest)) return false;
-    sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
-    return true;
+    return add_blindly(make_weights(scores, of_step(base_), weights));  // of -infinity: infinite ones
+  }
+  // The same of scores that have yet to be capped, where may_cap() is true.
+  template <class Element, int columns, class Cap>
+  WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights,
+                               const Cap& cap) {
+    return add_blindly(make_weights(scores, base_, weights,
+                                    [&](f32 score, f32 base) { return fmaf(score, cap.factor(score), -base); }));
+  }
+  // Whether the cap's series is right wherever it counts: weights that are not too large are of scores it reaches, and
+  // scores that are too small for it have weights of 2^-24 at most.
+  template <class Cap>
+  WM_DEVICE bool may_cap(const Cap& cap) const {
+    const auto of_row = [&](f32 base) { return base + log2_largest <= cap.most() && base + cap.most() >= 24.f; };
+    return __all_sync(0xffffffffu, of_row(base_.value[0]) && of_row(base_.value[1]));
   }
 
   WM_DEVICE void shift(RowPair by) { shift_ = by; }
@@ -102,9 +112,21 @@ class Softmax {
     if constexpr (shifted) return fmaf(score, scale_, shift_.value[row]);
     return score * scale_;
   }
+  static constexpr f32 log2_largest = 15.f;  // weight of a step made blindly: f16 goes up to 65504
+  WM_DEVICE bool add_blindly(RowPair sum) {
+    constexpr f32 largest = 0x1p15f;
+    if (!__all_sync(0xffffffffu, sum.value[0] <= largest && sum.value[1] <= largest)) return false;
+    sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
+    return true;
+  }
   template <class Element, int columns>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights) const {
+    return make_weights(scores, base, weights, [&](f32 score, f32 of) { return fmaf(score, scale_, -of); });
+  }
+  template <class Element, int columns, class Power>
+  WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
+                                 RegisterOperand<Element, columns>& weights, const Power& power) const {
     RowPair sum{0.f, 0.f};
 #pragma unroll
     for (int i = 0; i < scores.count; i += 2) {
@@ -112,7 +134,7 @@ class Softmax {
       f32 pair[2];
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        pair[side] = power_of_two(fmaf(scores.value[i + side], scale_, -base.value[half]));
+        pair[side] = power_of_two(power(scores.value[i + side], base.value[half]));
         sum.value[half] += pair[side];
       }
       weights.word[i / 8][i / 2 % 4] = pack<Element>(pair[0], pair[1]);
