@@ -46,7 +46,9 @@ enum class Interleave : std::uint8_t { none, b16, b32 };
 enum class Swizzle : std::uint8_t { none, b32, b64, b128, b128_atom32, b128_atom32_flip8, b128_atom64 };
 enum class L2Promotion : std::uint8_t { none, b64, b128, b256 };
 enum class OutOfBounds : std::uint8_t { zeros, nan };
-enum class MapMode : std::uint8_t { tiled, im2col };
+// im2col_w and im2col_w128 (Blackwell) take pixels along W alone: as many as the map says, or 128, and behind them, or
+// behind each 32, as many more as the copy says (its halo).
+enum class MapMode : std::uint8_t { tiled, im2col, im2col_w, im2col_w128 };
 
 WARPMILL_API MapElement map_element(DType dtype);      // e4m3, e5m2 and i8 travel as u8, i16 as u16
 WARPMILL_API std::size_t bits_of(MapElement element);  // an element in global memory: 4, 6, 8, ... 64
@@ -55,6 +57,7 @@ WARPMILL_API std::size_t span_of(Swizzle swizzle);  // bytes within which it mov
 
 // The names used in case files and messages: "bf16", "128B", "128B_atom_32B", "nan", ... Reading an unknown name
 // throws invalid_argument and lists the names there are.
+WARPMILL_API std::string_view name_of(MapMode mode);
 WARPMILL_API std::string_view name_of(MapElement element);
 WARPMILL_API std::string_view name_of(Interleave interleave);
 WARPMILL_API std::string_view name_of(Swizzle swizzle);
@@ -82,8 +85,8 @@ struct WARPMILL_API TensorMapSpec {
 
   std::vector<std::int64_t> box{};  // tiled: elements traversed along each dimension
 
-  // im2col: tensors N W C, N H W C or N D H W C. Corners have one offset each of D, H, W: the lower counts from the
-  // first pixel, the upper from the last.
+  // im2col: tensors N W C, N H W C or N D H W C. Corners have one offset each of D, H, W (of im2col_w and im2col_w128
+  // of W alone): the lower counts from the first pixel, the upper from the last.
   std::vector<std::int64_t> lower_corner{}, upper_corner{};
   std::int64_t channels_per_pixel = 0;
   std::int64_t pixels_per_column = 0;
@@ -95,7 +98,7 @@ struct WARPMILL_API TensorMapSpec {
                               std::int64_t pixels_per_column, Swizzle swizzle = Swizzle::none);
 
   std::size_t rank() const { return dims.size(); }
-  // Bytes that one copy moves and its mbarrier counts; the spec must be legal.
+  // Bytes that one copy moves and its mbarrier counts, but for those of a halo; the spec must be legal.
   std::size_t box_bytes() const;
   // Bytes of shared memory that the tile takes: more where rows are narrower than the swizzle's span, because each
   // begins a span of its own.

@@ -83,6 +83,26 @@ WARPMILL_FACE CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapData
   });
 }
 
+WARPMILL_FACE CUresult cuTensorMapEncodeIm2colWide(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                                   void* address, const cuuint64_t* dims, const cuuint64_t* strides,
+                                                   int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
+                                                   const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                                                   CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+                                                   CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  note_initialised();
+  return driver_answer([&] {
+    Fields fields =
+        fields_of(type, rank, address, dims, strides, element_strides, interleave, swizzle, promotion, fill);
+    require(rank >= 3 && mode <= CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128);
+    fields.mode = mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W ? wm::MapMode::im2col_w : wm::MapMode::im2col_w128;
+    fields.lower[0] = lower;
+    fields.upper[0] = upper;
+    fields.channels = channels;
+    fields.pixels = pixels;
+    encode(map, fields);
+  });
+}
+
 WARPMILL_FACE CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   note_initialised();
   return driver_answer([&] {

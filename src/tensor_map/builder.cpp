@@ -121,8 +121,8 @@ TensorMapSpec to_spec(const Fields& fields) {
   if (fields.mode == MapMode::tiled) {
     spec.box = reversed(fields.box, fields.rank);
   } else {
-    spec.lower_corner = reversed(fields.lower, fields.rank - 2);
-    spec.upper_corner = reversed(fields.upper, fields.rank - 2);
+    spec.lower_corner = reversed(fields.lower, corner_offsets(fields.mode, fields.rank));
+    spec.upper_corner = reversed(fields.upper, corner_offsets(fields.mode, fields.rank));
     spec.channels_per_pixel = fields.channels;
     spec.pixels_per_column = fields.pixels;
   }

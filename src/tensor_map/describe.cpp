@@ -51,8 +51,9 @@ std::size_t shared_bits_of(MapElement element) {
 std::size_t TensorMapSpec::box_bytes() const {
   const bool interleaved = interleave != Interleave::none;
   std::int64_t count = 1;  // elements, or interleaved pixels
-  if (mode == MapMode::im2col) {
-    count = interleaved ? pixels_per_column : channels_per_pixel * pixels_per_column;
+  if (tensor_map::is_im2col(mode)) {
+    const std::int64_t pixels = mode == MapMode::im2col_w128 ? tensor_map::w128_pixels : pixels_per_column;
+    count = interleaved ? pixels : channels_per_pixel * pixels;
   } else {
     for (std::size_t i = 0; i < box.size(); ++i) {
       if (interleaved && i == 1) continue;  // one slice of the channels, whatever the box says
@@ -67,7 +68,7 @@ std::size_t TensorMapSpec::box_bytes() const {
 
 std::size_t TensorMapSpec::tile_bytes() const {
   if (interleave != Interleave::none) return box_bytes();
-  const std::int64_t elements = mode == MapMode::im2col ? channels_per_pixel : box.back();
+  const std::int64_t elements = tensor_map::is_im2col(mode) ? channels_per_pixel : box.back();
   const std::size_t row = static_cast<std::size_t>(elements) * bits_of(element) / 8;
   const std::size_t row_in_tile = static_cast<std::size_t>(elements) * shared_bits_of(element) / 8;
   return row == 0 ? box_bytes() : box_bytes() / row * std::max(row_in_tile, span_of(swizzle));
@@ -75,8 +76,7 @@ std::size_t TensorMapSpec::tile_bytes() const {
 
 std::string TensorMapSpec::describe(const Architecture& arch) const {
   const auto refusal = tensor_map::first_refusal(*this, arch);
-  std::string text = fmt::format("{} tensor map of {} elements at 0x{:x}\n",
-                                 mode == MapMode::tiled ? "tiled" : "im2col", name_of(element), address);
+  std::string text = fmt::format("{} tensor map of {} elements at 0x{:x}\n", name_of(mode), name_of(element), address);
   const auto line = [&](std::string_view name, std::string_view words) {
     text += fmt::format("  {:<12}{}\n", name, words);
   };
@@ -88,7 +88,9 @@ std::string TensorMapSpec::describe(const Architecture& arch) const {
   } else {
     line("corners", fmt::format("from {} counted from the first pixel to {} counted from the last",
                                 fmt::join(lower_corner, ", "), fmt::join(upper_corner, ", ")));
-    line("column", fmt::format("{} pixels of {} channels{}", pixels_per_column, channels_per_pixel, taken));
+    line("column", fmt::format("{} pixels of {} channels{}",
+                               mode == MapMode::im2col_w128 ? tensor_map::w128_pixels : pixels_per_column,
+                               channels_per_pixel, taken));
   }
   if (!element_strides.empty()) line("steps", fmt::format("{} elements", fmt::join(element_strides, ", ")));
   line("swizzle", swizzle_words(swizzle));

@@ -1,4 +1,4 @@
-// Specifications as arguments of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+// Specifications as arguments of cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col and cuTensorMapEncodeIm2colWide.
 #include "tensor_map/driver.hpp"
 
 #include <cstring>
@@ -36,8 +36,20 @@ CUresult ask_driver(const DriverFunctions& driver, const TensorMapSpec& spec, Te
   const auto* dims = reinterpret_cast<const cuuint64_t*>(fields.dims.data());
   const auto* strides = reinterpret_cast<const cuuint64_t*>(fields.strides.data());
   CUtensorMap encoded{};  // aligned as the driver wants it
+  if (is_wide(fields.mode) && driver.encode_im2col_wide == nullptr)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("an {} map needs a driver for CUDA 12.8 or later: update it, or use "
+                            "an im2col map",
+                            name_of(fields.mode)));
   const CUresult result =
-      fields.mode == MapMode::tiled
+      is_wide(fields.mode)
+          ? driver.encode_im2col_wide(&encoded, element, fields.rank, address, dims, strides, fields.lower[0],
+                                      fields.upper[0], fields.channels, fields.pixels, fields.element_strides.data(),
+                                      interleave,
+                                      fields.mode == MapMode::im2col_w ? CU_TENSOR_MAP_IM2COL_WIDE_MODE_W
+                                                                       : CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128,
+                                      swizzle, promotion, fill)
+      : fields.mode == MapMode::tiled
           ? driver.encode_tiled(&encoded, element, fields.rank, address, dims, strides, fields.box.data(),
                                 fields.element_strides.data(), interleave, swizzle, promotion, fill)
           : driver.encode_im2col(&encoded, element, fields.rank, address, dims, strides, fields.lower.data(),

@@ -10,6 +10,7 @@ namespace wm::tensor_map {
 struct DriverFunctions {
   decltype(&cuTensorMapEncodeTiled) encode_tiled = nullptr;
   decltype(&cuTensorMapEncodeIm2col) encode_im2col = nullptr;
+  decltype(&cuTensorMapEncodeIm2colWide) encode_im2col_wide = nullptr;  // of drivers for CUDA 12.8 and later
 };
 
 // The driver's answer, nothing checked but that lists have the lengths the rank says.

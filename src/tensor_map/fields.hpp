@@ -11,6 +11,13 @@ namespace wm::tensor_map {
 
 inline constexpr int max_rank = 5;
 
+constexpr bool is_im2col(MapMode mode) { return mode != MapMode::tiled; }
+// Pixels along W alone.
+constexpr bool is_wide(MapMode mode) { return mode == MapMode::im2col_w || mode == MapMode::im2col_w128; }
+// Offsets that a corner of a map of `rank` dimensions has.
+constexpr std::size_t corner_offsets(MapMode mode, std::size_t rank) { return is_wide(mode) ? 1 : rank - 2; }
+inline constexpr std::int64_t w128_pixels = 128, w128_chunk = 32;  // a halo follows each chunk
+
 struct Fields {
   MapMode mode = MapMode::tiled;
   MapElement element = MapElement::u8;
@@ -24,8 +31,8 @@ struct Fields {
   std::array<std::uint64_t, max_rank - 1> strides{};  // bytes; strides[i] is that of dims[i + 1]
   std::array<std::uint32_t, max_rank> element_strides{};
   std::array<std::uint32_t, max_rank> box{};     // tiled
-  std::array<std::int32_t, 3> lower{}, upper{};  // im2col: W, H, D
-  std::uint32_t channels = 0, pixels = 0;        // im2col
+  std::array<std::int32_t, 3> lower{}, upper{};  // im2col: W, H, D; of wide modes W
+  std::uint32_t channels = 0, pixels = 0;        // im2col; im2col_w128 has its own number of pixels
   bool operator==(const Fields&) const = default;
 };
 

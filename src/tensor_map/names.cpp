@@ -83,6 +83,10 @@ std::size_t span_of(Swizzle swizzle) {
   }
 }
 
+std::string_view name_of(MapMode mode) {
+  constexpr std::array<std::string_view, 4> names{"tiled", "im2col", "im2col::w", "im2col::w::128"};
+  return names.at(static_cast<std::size_t>(mode));
+}
 std::string_view name_of(MapElement element) { return of(element).name; }
 std::string_view name_of(Interleave interleave) { return interleaves.at(static_cast<std::size_t>(interleave)); }
 std::string_view name_of(Swizzle swizzle) { return swizzles.at(static_cast<std::size_t>(swizzle)); }

@@ -46,7 +46,7 @@ struct InnerBox {
   std::string name;
 };
 InnerBox inner_box(const TensorMapSpec& spec) {
-  if (spec.mode == MapMode::im2col) return {spec.channels_per_pixel, "channels_per_pixel"};
+  if (is_im2col(spec.mode)) return {spec.channels_per_pixel, "channels_per_pixel"};
   return {spec.box.back(), fmt::format("box[{}]", spec.rank() - 1)};
 }
 
@@ -78,10 +78,15 @@ Result blackwell_swizzle(const TensorMapSpec& spec, const Architecture& arch) {
   return Finding{fmt::format("swizzle {} on {}", name_of(spec.swizzle), arch.name()), "use swizzle 128B"};
 }
 
+Result blackwell_mode(const TensorMapSpec& spec, const Architecture& arch) {
+  if (!is_wide(spec.mode) || arch.number() >= 100) return std::nullopt;
+  return Finding{fmt::format("an {} map on {}", name_of(spec.mode), arch.name()), "use an im2col map"};
+}
+
 // ---- shape of the specification
 
 Result rank(const TensorMapSpec& spec, const Architecture&) {
-  const std::size_t least = spec.mode == MapMode::im2col ? 3 : 1;
+  const std::size_t least = is_im2col(spec.mode) ? 3 : 1;
   if (spec.rank() >= least && spec.rank() <= 5) return std::nullopt;
   return Finding{fmt::format("the tensor has {} dimensions", spec.rank()),
                  spec.rank() > 5 ? "merge dimensions that lie behind each other in memory, or index the outermost ones "
@@ -99,8 +104,9 @@ Result lengths(const TensorMapSpec& spec, const Architecture&) {
   if (!spec.element_strides.empty())
     if (auto finding = wrong("element_strides", spec.element_strides.size(), spec.rank())) return finding;
   if (spec.mode == MapMode::tiled) return wrong("box", spec.box.size(), spec.rank());
-  if (auto finding = wrong("lower_corner", spec.lower_corner.size(), spec.rank() - 2)) return finding;
-  return wrong("upper_corner", spec.upper_corner.size(), spec.rank() - 2);
+  const std::size_t offsets = corner_offsets(spec.mode, spec.rank());
+  if (auto finding = wrong("lower_corner", spec.lower_corner.size(), offsets)) return finding;
+  return wrong("upper_corner", spec.upper_corner.size(), offsets);
 }
 
 // ---- the tensor in global memory
@@ -178,15 +184,14 @@ Result box_range(const TensorMapSpec& spec, const Architecture&) {
 }
 
 Result channel_range(const TensorMapSpec& spec, const Architecture&) {
-  if (spec.mode != MapMode::im2col || (spec.channels_per_pixel >= 1 && spec.channels_per_pixel <= 256))
-    return std::nullopt;
+  if (!is_im2col(spec.mode) || (spec.channels_per_pixel >= 1 && spec.channels_per_pixel <= 256)) return std::nullopt;
   return Finding{fmt::format("channels_per_pixel = {} is not in 1..256", spec.channels_per_pixel),
                  "copy the channels in several parts"};
 }
 
 Result pixel_range(const TensorMapSpec& spec, const Architecture&) {
-  if (spec.mode != MapMode::im2col || (spec.pixels_per_column >= 1 && spec.pixels_per_column <= 1024))
-    return std::nullopt;
+  const bool is_read = is_im2col(spec.mode) && spec.mode != MapMode::im2col_w128;
+  if (!is_read || (spec.pixels_per_column >= 1 && spec.pixels_per_column <= 1024)) return std::nullopt;
   return Finding{fmt::format("pixels_per_column = {} is not in 1..1024", spec.pixels_per_column),
                  "copy the column in several parts"};
 }
@@ -232,8 +237,8 @@ Result element_stride_range(const TensorMapSpec& spec, const Architecture&) {
 // stride to every map, and takes interleaved pixels for single elements.
 Result box_bytes(const TensorMapSpec& spec, const Architecture&) {
   std::int64_t elements = 1;  // at most 2^40
-  if (spec.mode == MapMode::im2col)
-    elements = spec.channels_per_pixel * spec.pixels_per_column;
+  if (is_im2col(spec.mode))
+    elements = spec.channels_per_pixel * (spec.mode == MapMode::im2col_w128 ? w128_pixels : spec.pixels_per_column);
   else
     for (std::size_t i = 0; i < spec.rank(); ++i)
       elements *=
@@ -279,6 +284,17 @@ Result packed_swizzle(const TensorMapSpec& spec, const Architecture&) {
                  "use swizzle 128B"};
 }
 
+Result wide_layout(const TensorMapSpec& spec, const Architecture&) {
+  if (!is_wide(spec.mode)) return std::nullopt;
+  if (spec.interleave != Interleave::none)
+    return Finding{fmt::format("an {} map with interleave {}", name_of(spec.mode), name_of(spec.interleave)),
+                   "use interleave none"};
+  if (spec.swizzle == Swizzle::b64 || spec.swizzle == Swizzle::b128 || spec.swizzle == Swizzle::b128_atom32)
+    return std::nullopt;
+  return Finding{fmt::format("an {} map with swizzle {}", name_of(spec.mode), name_of(spec.swizzle)),
+                 "use swizzle 64B or 128B"};
+}
+
 Result fill_float(const TensorMapSpec& spec, const Architecture&) {
   if (spec.fill == OutOfBounds::zeros || is_floating(spec.element)) return std::nullopt;
   return Finding{fmt::format("out-of-bounds fill nan with element type {}", name_of(spec.element)),
@@ -288,16 +304,18 @@ Result fill_float(const TensorMapSpec& spec, const Architecture&) {
 // ---- im2col
 
 Result corner_range(const TensorMapSpec& spec, const Architecture&) {
-  if (spec.mode != MapMode::im2col) return std::nullopt;
-  const std::int64_t limit = spec.rank() == 3 ? 32768 : spec.rank() == 4 ? 128 : 16;
+  if (!is_im2col(spec.mode)) return std::nullopt;
+  const std::int64_t limit = spec.rank() == 3 || is_wide(spec.mode) ? 32768 : spec.rank() == 4 ? 128 : 16;
   const std::string_view fix = "move the rest of the offset into the copies' coordinates";
   if (auto finding = range("lower_corner", spec.lower_corner, -limit, limit - 1, fix)) return finding;
   return range("upper_corner", spec.upper_corner, -limit, limit - 1, fix);
 }
 
 Result corner_area(const TensorMapSpec& spec, const Architecture&) {
-  if (spec.mode != MapMode::im2col) return std::nullopt;
-  const std::size_t first = spec.interleave == Interleave::none ? 1 : 2;  // after N, and the slices of channels
+  if (!is_im2col(spec.mode)) return std::nullopt;
+  const std::size_t first = is_wide(spec.mode)                    ? spec.rank() - 2
+                            : spec.interleave == Interleave::none ? 1
+                                                                  : 2;  // after N, and the slices of channels
   for (std::size_t i = 0; i < spec.lower_corner.size(); ++i) {
     const std::size_t dim = first + i;
     const std::int64_t end = spec.dims[dim] + spec.upper_corner[i], last = end - 1;
@@ -324,12 +342,15 @@ constexpr std::array table{
     Rule{"architecture", "tensor maps need sm_90 or later", enforced, architecture, ErrorCode::unsupported},
     Rule{"rank", "a tiled map has 1 to 5 dimensions, an im2col map 3 to 5", enforced, rank},
     Rule{"lengths",
-         "a tensor of n dimensions has n - 1 strides, n box sizes and element strides, and n - 2 offsets to a corner",
+         "a tensor of n dimensions has n - 1 strides, n box sizes and element strides, and n - 2 offsets to a corner "
+         "(along W alone one)",
          enforced, lengths},
     Rule{"blackwell-element", "the packed 4- and 6-bit element types need sm_100 or later", enforced, blackwell_element,
          ErrorCode::unsupported},
     Rule{"blackwell-swizzle", "128-byte swizzles of 32- and 64-byte atoms need sm_100 or later", enforced,
          blackwell_swizzle, ErrorCode::unsupported},
+    Rule{"blackwell-mode", "im2col::w and im2col::w::128 need sm_100 or later", enforced, blackwell_mode,
+         ErrorCode::unsupported},
     Rule{"interleave-rank", "an interleaved map has at least 3 dimensions", enforced, interleave_rank},
     Rule{"address-alignment",
          "the address is a multiple of 16 bytes (32 with 32-byte interleave and for the packed types aligned to 16)",
@@ -359,10 +380,13 @@ constexpr std::array table{
     Rule{"packed-swizzle",
          "the packed types aligned to 16 bytes have swizzle none, 128B or 128B_atom_32B (16u6 also 128B_atom_64B)",
          enforced, packed_swizzle},
+    Rule{"wide-layout", "im2col::w and im2col::w::128 have no interleave and swizzle 64B, 128B or 128B_atom_32B",
+         enforced, wide_layout},
     Rule{"fill-float", "out-of-bounds elements are NaN only in floating types", enforced, fill_float},
     Rule{"corner-range",
-         "offsets of im2col corners are in -32768..32767 with 3 dimensions, -128..127 with 4, -16..15 with 5", enforced,
-         corner_range},
+         "offsets of im2col corners are in -32768..32767 with 3 dimensions, -128..127 with 4, -16..15 with 5 (along W "
+         "alone as with 3)",
+         enforced, corner_range},
     Rule{"corner-area", "the bounding box between the im2col corners contains a pixel", enforced, corner_area},
     Rule{"stride-covers", "a stride is at least as long as the dimensions inside it", noted, stride_covers},
     Rule{"interleave-swizzle", "32-byte interleave goes with swizzle 32B only", noted, interleave_swizzle},

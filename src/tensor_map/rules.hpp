@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensor_map/fields.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/tensor_map.hpp"
 

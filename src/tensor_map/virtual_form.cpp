@@ -123,7 +123,7 @@ TensorMap encode_virtual(const TensorMapSpec& spec) {
 Fields decode_virtual(std::span<const std::byte, 128> bytes) {
   const Packed packed = read(bytes);
   Fields fields;
-  fields.mode = enumerator("mode", packed.mode, MapMode::im2col);
+  fields.mode = enumerator("mode", packed.mode, MapMode::im2col_w128);
   fields.element = enumerator("element type", packed.element, MapElement::u6x16_align16);
   fields.interleave = enumerator("interleave", packed.interleave, Interleave::b32);
   fields.l2_promotion = enumerator("L2 promotion", packed.l2_promotion, L2Promotion::b256);
@@ -134,7 +134,7 @@ Fields decode_virtual(std::span<const std::byte, 128> bytes) {
                 fmt::format("this tensor map has swizzle mode {} with atomicity {}, which does not exist",
                             packed.swizzle_mode, packed.swizzle_atomicity));
   fields.swizzle = *swizzle;
-  const int least_rank = fields.mode == MapMode::im2col ? 3 : 1;
+  const int least_rank = is_im2col(fields.mode) ? 3 : 1;
   if (packed.rank < least_rank || packed.rank > max_rank)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("this tensor map has {} dimensions: {}", packed.rank, rule("rank").text));
@@ -149,8 +149,8 @@ Fields decode_virtual(std::span<const std::byte, 128> bytes) {
   if (fields.mode == MapMode::tiled) {
     std::copy_n(packed.box.begin(), fields.rank, fields.box.begin());
   } else {
-    std::copy_n(packed.lower.begin(), fields.rank - 2, fields.lower.begin());
-    std::copy_n(packed.upper.begin(), fields.rank - 2, fields.upper.begin());
+    std::copy_n(packed.lower.begin(), corner_offsets(fields.mode, fields.rank), fields.lower.begin());
+    std::copy_n(packed.upper.begin(), corner_offsets(fields.mode, fields.rank), fields.upper.begin());
     fields.channels = packed.channels;
     fields.pixels = packed.pixels;
   }

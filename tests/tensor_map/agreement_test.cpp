@@ -24,9 +24,11 @@ TEST(AgreementStudy, FindsNothingWhereThereIsNothing) {
 TEST(AgreementStudy, BreaksEveryEnforcedRuleByItself) {
   const Study result = study(ours, hopper, 20000, 2, 1 << 20);
   for (const auto& rule : tensor_map::rules()) {
-    // The shape of the lists is ours alone; on Hopper no packed type gets as far as the rules about them.
+    // The shape of the lists is ours alone; on Hopper no packed type gets as far as the rules about them, and no map of
+    // pixels along W is asked for, which its driver has no answer to.
     const bool unreachable = rule.id == "architecture" || rule.id == "rank" || rule.id == "lengths" ||
-                             rule.id.starts_with("packed-") || rule.standing == tensor_map::Standing::noted;
+                             rule.id.starts_with("packed-") || rule.id == "blackwell-mode" ||
+                             rule.id == "wide-layout" || rule.standing == tensor_map::Standing::noted;
     if (unreachable) continue;
     const auto count = result.rules.find(std::string(rule.id));
     ASSERT_NE(count, result.rules.end()) << rule.id;

@@ -30,6 +30,14 @@ TensorMapSpec images() {  // N D H W C
           .channels_per_pixel = 64,
           .pixels_per_column = 128};
 }
+TensorMapSpec wide_images(MapMode mode = MapMode::im2col_w) {
+  TensorMapSpec spec = images();
+  spec.mode = mode;
+  spec.lower_corner = {-1};
+  spec.upper_corner = {-1};
+  spec.swizzle = Swizzle::b128;
+  return spec;
+}
 TensorMapSpec packed(MapElement element) {
   return {.element = element, .address = 0x10000, .dims = {100, 256}, .strides = {256}, .box = {64, 128}};
 }
@@ -61,7 +69,7 @@ const std::vector<Refusal>& refusals() {
       {"lengths", matrix(), [](auto& s) { s.box = {64}; },
        "tensor map refused: box has 1 values for a tensor of 2 dimensions\n"
        "  rule: a tensor of n dimensions has n - 1 strides, n box sizes and element strides, and n - 2 offsets to a "
-       "corner\n"
+       "corner (along W alone one)\n"
        "  fix: give 2 values for box, outermost dimension first"},
       {"blackwell-element", packed(MapElement::u4x16_align8), [](auto&) {},
        "tensor map refused: element type 16u4_align8b on sm_90a\n"
@@ -181,6 +189,20 @@ const std::vector<Refusal>& refusals() {
        "128B_atom_64B)\n"
        "  fix: use swizzle 128B",
        blackwell},
+      {"blackwell-mode", wide_images(), [](auto&) {},
+       "tensor map refused: an im2col::w map on sm_90a\n"
+       "  rule: im2col::w and im2col::w::128 need sm_100 or later\n"
+       "  fix: use an im2col map"},
+      {"wide-layout", wide_images(MapMode::im2col_w128), [](auto& s) { s.swizzle = Swizzle::none; },
+       "tensor map refused: an im2col::w::128 map with swizzle none\n"
+       "  rule: im2col::w and im2col::w::128 have no interleave and swizzle 64B, 128B or 128B_atom_32B\n"
+       "  fix: use swizzle 64B or 128B",
+       blackwell},
+      {"wide-layout", wide_images(), [](auto& s) { s.interleave = Interleave::b16; },
+       "tensor map refused: an im2col::w map with interleave 16B\n"
+       "  rule: im2col::w and im2col::w::128 have no interleave and swizzle 64B, 128B or 128B_atom_32B\n"
+       "  fix: use interleave none",
+       blackwell},
       {"fill-float", matrix(),
        [](auto& s) {
          s.element = MapElement::u16;
@@ -191,7 +213,8 @@ const std::vector<Refusal>& refusals() {
        "  fix: fill with zeros, or use a floating element type of the same size"},
       {"corner-range", images(), [](auto& s) { s.lower_corner[2] = -17; },
        "tensor map refused: lower_corner[2] = -17 is not in -16..15\n"
-       "  rule: offsets of im2col corners are in -32768..32767 with 3 dimensions, -128..127 with 4, -16..15 with 5\n"
+       "  rule: offsets of im2col corners are in -32768..32767 with 3 dimensions, -128..127 with 4, -16..15 with 5 "
+       "(along W alone as with 3)\n"
        "  fix: move the rest of the offset into the copies' coordinates"},
       {"corner-area", images(), [](auto& s) { s.upper_corner[0] = -10; },
        "tensor map refused: pixels -1..-2 of dimension 1 (lower_corner[0] = -1, upper_corner[0] = -10, 9 elements) are "
@@ -202,6 +225,13 @@ const std::vector<Refusal>& refusals() {
        "tensor map refused: 4294967295 pixels of dimension 1 up to the upper corner are taken for -1\n"
        "  rule: the bounding box between the im2col corners contains a pixel\n"
        "  fix: split the tensor: pixels are counted in 32 bits, with a sign"},
+      {"corner-area", wide_images(), [](auto& s) { s.upper_corner[0] = -12; },
+       "tensor map refused: pixels -1..-2 of dimension 3 (lower_corner[0] = -1, upper_corner[0] = -12, 11 elements) "
+       "are "
+       "none\n"
+       "  rule: the bounding box between the im2col corners contains a pixel\n"
+       "  fix: raise the upper corner: it counts from the last pixel, so -(filter size - 1) + padding is usual",
+       blackwell},
   };
   return all;
 }
@@ -218,6 +248,12 @@ TEST(TensorMapRules, LegalMapsPass) {
   EXPECT_NO_THROW(check(images(), hopper));
   for (const auto element : {MapElement::u4x16_align8, MapElement::u4x16_align16, MapElement::u6x16_align16})
     EXPECT_NO_THROW(check(packed(element), blackwell)) << name_of(element);
+  EXPECT_NO_THROW(check(wide_images(), blackwell));
+  TensorMapSpec fixed = wide_images(MapMode::im2col_w128);
+  fixed.pixels_per_column = 0;  // it takes 128
+  fixed.lower_corner = {-32768};
+  EXPECT_NO_THROW(check(fixed, blackwell));
+  EXPECT_EQ(fixed.box_bytes(), 128u * 128);
 }
 
 TEST(TensorMapRules, EachRefusesWithItsText) {

@@ -284,7 +284,8 @@ void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchCo
 
 TensorMap CudaDevice::encode(const TensorMapSpec& spec) {
   const Current current(*this);
-  return tensor_map::encode_with_driver({driver_.encode_tiled, driver_.encode_im2col}, spec);
+  return tensor_map::encode_with_driver({driver_.encode_tiled, driver_.encode_im2col, driver_.encode_im2col_wide},
+                                        spec);
 }
 
 }  // namespace cuda

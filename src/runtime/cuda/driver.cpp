@@ -97,6 +97,7 @@ Driver open() {
   library.optional(driver.function_parameter, "cuFuncGetParamInfo", 12040);
   library.required(driver.encode_tiled, "cuTensorMapEncodeTiled", 12000);
   library.required(driver.encode_im2col, "cuTensorMapEncodeIm2col", 12000);
+  library.optional(driver.encode_im2col_wide, "cuTensorMapEncodeIm2colWide", 12080);
 
   int version = 0;
   driver.driver_version(&version);

@@ -68,6 +68,7 @@ struct Driver {
 
   PFN_cuTensorMapEncodeTiled_v12000 encode_tiled;
   PFN_cuTensorMapEncodeIm2col_v12000 encode_im2col;
+  PFN_cuTensorMapEncodeIm2colWide_v12080 encode_im2col_wide;  // optional
 
   // Opened and initialised once. Throws not_found with the reason where there is no driver or no GPU.
   static const Driver& get();

@@ -18,12 +18,12 @@ namespace {
 }
 
 // Also keeps the sums of addresses below from passing 2^32.
-void check_tile(const SharedMemory& shared, std::uint32_t tile, const Fields& map) {
+void check_tile(const SharedMemory& shared, std::uint32_t tile, const Fields& map, const Coordinates& coordinates) {
   if (tile % 128 != 0)
     throw Error(
         ErrorCode::execution,
         fmt::format("a tensor copy has its tile at shared address 0x{:x}, which is not a multiple of 128", tile));
-  const std::uint64_t end = tile_end(map, tile);
+  const std::uint64_t end = tile_end(map, coordinates, tile);
   if (tile < shared.first || end > std::uint64_t{shared.first} + shared.bytes.size())
     outside_shared(shared, tile, end - tile);
 }
@@ -77,7 +77,7 @@ std::uint32_t rounded_to_tf32(std::uint32_t bits) {
 
 std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
                    std::uint32_t tile) {
-  check_tile(shared, tile, map);
+  check_tile(shared, tile, map, coordinates);
   const std::array<std::byte, 2> fill = fill_of(map);
   const bool rounds = is_rounded(map.element);
   std::uint32_t total = 0;
@@ -111,7 +111,7 @@ std::uint32_t load(const Fields& map, const Coordinates& coordinates, GlobalMemo
 
 void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& global, const SharedMemory& shared,
            std::uint32_t tile) {
-  check_tile(shared, tile, map);
+  check_tile(shared, tile, map, coordinates);
   for_each_stored_run(map, coordinates, [&](const Run& run) {
     std::byte* destination = global.writable(run.global, run.bytes);
     for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,
@@ -123,7 +123,7 @@ void store(const Fields& map, const Coordinates& coordinates, GlobalMemory& glob
 
 void reduce(const Fields& map, const Coordinates& coordinates, Reduction reduction, GlobalMemory& global,
             const SharedMemory& shared, std::uint32_t tile) {
-  check_tile(shared, tile, map);
+  check_tile(shared, tile, map, coordinates);
   for_each_stored_run(map, coordinates, [&](const Run& run) {
     std::byte* destination = global.writable(run.global, run.bytes);
     for_each_part(shared, map.swizzle, tile + run.tile, run.bytes,

@@ -16,7 +16,8 @@ using tensor_map::Fields;
 // What an instruction adds to its map; innermost dimension first, as in PTX.
 struct Coordinates {
   std::array<std::int32_t, 5> at{};
-  std::array<std::uint16_t, 3> offsets{};  // im2col: of W, H, D
+  std::array<std::uint16_t, 3> offsets{};  // im2col: of W, H, D; along W alone of W
+  std::uint16_t halo = 0;                  // along W alone: pixels behind the others, or behind each 32 of 128
 };
 
 // Bytes that lie together in global memory and, before the swizzle, in the tile.
@@ -29,15 +30,15 @@ struct Run {
 
 // Bytes that a copy moves and a load's mbarrier counts: parts outside the tensor count like the others. A
 // legal map may describe far more than shared memory holds (then the most a number can say): compare before walking.
-std::uint32_t tile_bytes(const Fields& map);
+std::uint32_t tile_bytes(const Fields& map, const Coordinates& coordinates = {});
 
 // Bytes of shared memory that a tile takes. Lines shorter than the swizzle's span lie a span apart; what is between
 // them belongs to the tile, but no copy touches it.
-std::uint32_t tile_extent(const Fields& map);
+std::uint32_t tile_extent(const Fields& map, const Coordinates& coordinates = {});
 
 // The shared address behind the last byte that a copy of the tile at `tile` touches. Where its last line ends within
 // the swizzle's span this depends on the tile's place, and may be before or behind the end of its extent.
-std::uint64_t tile_end(const Fields& map, std::uint32_t tile);
+std::uint64_t tile_end(const Fields& map, const Coordinates& coordinates, std::uint32_t tile);
 
 // What lies together along the innermost dimension: an element, or those of fewer than 8 bits that share bytes. Two of
 // 16u4_align8b are a byte. Sixteen of the others are 8 or 12 bytes of global memory and begin every 16 bytes of the
@@ -148,6 +149,47 @@ void walk_pixels(const Route& route, const Fields& map, const Coordinates& coord
   }
 }
 
+// Pixels along W alone, from image to image within the corners, which the offset moves with the first of them. The
+// halos are what the walk would take next; they lie behind all others, of several chunks the first pixels of each
+// together.
+template <class Visit>
+void walk_width(const Route& route, const Fields& map, const Coordinates& coordinates, Visit& visit) {
+  const int images = static_cast<int>(map.rank) - 2;
+  const std::int64_t offset = coordinates.offsets[0], lower = map.lower[0] + offset,
+                     last = route.level[0].size - 1 + map.upper[0] + offset;
+  struct Place {
+    std::int64_t w, image;
+  };
+  std::uint32_t tile = 0;
+  const auto take = [&](Place& place) {
+    std::uint64_t address = route.address;
+    bool all_inside = route.inside;
+    for (int i = 0; i <= images; ++i) {
+      const Level& level = route.level[i];
+      const std::int64_t coordinate = i == 0 ? place.w : i == images ? place.image : level.start;
+      address += static_cast<std::uint64_t>(coordinate) * level.stride;
+      all_inside = all_inside && inside(level, coordinate);
+    }
+    visit_line(route.line, address, tile, all_inside, visit);
+    tile += route.line.pitch;
+    place.w += route.level[0].step;
+    if (place.w <= last) return;
+    place.w = lower;
+    place.image += route.level[images].step;
+  };
+  const bool chunked = map.mode == MapMode::im2col_w128;
+  const std::uint32_t pixels = chunked ? tensor_map::w128_pixels : map.pixels,
+                      chunk = chunked ? tensor_map::w128_chunk : pixels;
+  Place place{route.level[0].start + offset, route.level[images].start};
+  std::array<Place, tensor_map::w128_pixels / tensor_map::w128_chunk> behind{};
+  for (std::uint32_t pixel = 0; pixel < pixels; ++pixel) {
+    take(place);
+    if ((pixel + 1) % chunk == 0) behind[pixel / chunk] = place;
+  }
+  for (std::uint32_t i = 0; i < coordinates.halo; ++i)
+    for (std::uint32_t c = 0; c < pixels / chunk; ++c) take(behind[c]);
+}
+
 }  // namespace detail
 
 // Calls visit(const Run&) for every run of a load, in the order of the tile.
@@ -156,6 +198,8 @@ void for_each_run(const Fields& map, const Coordinates& coordinates, Visit&& vis
   const detail::Route route = detail::route(map, coordinates);
   if (map.mode == MapMode::im2col) {
     detail::walk_pixels(route, map, coordinates, visit);
+  } else if (tensor_map::is_wide(map.mode)) {
+    detail::walk_width(route, map, coordinates, visit);
   } else {
     std::uint32_t tile = 0;
     detail::walk_level(route, route.levels - 1, route.address, tile, route.inside, visit);

@@ -25,15 +25,15 @@ using tensor_map::Fields;
 
 namespace {
 
-enum class Direction : u8 { load, store, reduce };
+enum class Direction : u8 { load, prefetch, store, reduce };
 
 struct TensorOperands {
   Direction direction = Direction::load;
   Address map, shared, barrier;
   std::vector<Operand> coordinates;  // innermost first; of four rows, the column and then each row
   bool four_rows = false;            // .tile::gather4 and scatter4
-  std::vector<Operand> offsets;      // im2col
-  bool im2col = false;
+  std::vector<Operand> offsets;      // im2col; along W alone the halo and the offset
+  MapMode mode = MapMode::tiled;
   bool multicast = false;
   bool for_pairs = false;  // .cta_group::2: the mbarrier may lie in the other block of a destination's pair
   Operand mask;
@@ -98,7 +98,7 @@ class TensorLoad final : public AsyncOperation {
     const u32 tile = static_cast<u32>(to_.shared & shared_offset_mask);
     Global global(cluster, origin);
     if (lost_) {  // only its bytes are counted
-      image_.resize(copy::tile_end(map_, tile) - tile);
+      image_.resize(copy::tile_end(map_, at_, tile) - tile);
       mbarrier::complete_bytes(cluster, to_.barrier, copy::load(map_, at_, global, {image_, tile}, tile), watched);
       return true;
     }
@@ -109,7 +109,7 @@ class TensorLoad final : public AsyncOperation {
     }
     // Read at once, arriving piece by piece: through an image of the tile.
     if (image_.empty()) {
-      image_.resize(copy::tile_end(map_, tile) - tile);
+      image_.resize(copy::tile_end(map_, at_, tile) - tile);
       copy::load(map_, at_, global, {image_, tile}, tile);
       std::vector<Pieces::Range> ranges;
       copy::for_each_loaded_chunk(map_, at_, tile, into(ranges, tile));
@@ -147,13 +147,13 @@ class TensorStore final : public AsyncOperation {
     const u32 tile = static_cast<u32>(from_ & shared_offset_mask);
     Global global(cluster, origin);
     if (zeros_) {
-      image_.resize(copy::tile_end(map_, tile) - tile);
+      image_.resize(copy::tile_end(map_, at_, tile) - tile);
       return write(global, {image_, tile}, tile);
     }
     Block& block = *cluster.block_of(from_);
     if (dice == nullptr) return write(global, shared_of(block), tile);
     if (image_.empty()) {
-      image_.resize(copy::tile_end(map_, tile) - tile);
+      image_.resize(copy::tile_end(map_, at_, tile) - tile);
       std::vector<Pieces::Range> ranges;
       copy::for_each_stored_chunk(map_, at_, tile, into(ranges, tile));
       pieces_ = Pieces(std::move(ranges));
@@ -221,11 +221,8 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   if (map.rank != t.rank())
     warp.fault(fmt::format("the tensor map has {} dimensions, the instruction {}", map.rank, t.rank()), lane);
   if (t.four_rows) check_row(warp, map, lane);
-  const bool is_im2col = map.mode == MapMode::im2col;
-  if (is_im2col != t.im2col)
-    warp.fault(fmt::format("the tensor map is {}, the instruction {}", is_im2col ? "im2col" : "tiled",
-                           t.im2col ? "im2col" : "tiled"),
-               lane);
+  if (map.mode != t.mode)
+    warp.fault(fmt::format("the tensor map is {}, the instruction {}", name_of(map.mode), name_of(t.mode)), lane);
   return map;
 }
 
@@ -259,7 +256,7 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
   issue.layout.chunks =
       pattern == 0 || map.swizzle == Swizzle::b32 || map.swizzle == Swizzle::b64 || map.swizzle == Swizzle::b128;
   if (map.interleave == Interleave::none)
-    issue.layout.row_bytes = (map.mode == MapMode::im2col ? map.channels : map.box[0]) / unit.elements * unit.pitch;
+    issue.layout.row_bytes = (tensor_map::is_im2col(map.mode) ? map.channels : map.box[0]) / unit.elements * unit.pitch;
   issue.layout.float_bytes = is_floating(map.element) ? unit.bytes : 0;
   issue.layout.aligned = pattern == 0 || tile.shared % pattern == 0;
   return observer->copy_issued(warp, lane, issue);
@@ -278,11 +275,17 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
     copy::Coordinates at;
     const auto coordinate = [&](std::size_t k) { return static_cast<i32>(warp.source32(t.coordinates[k])[i]); };
     for (std::size_t k = 0; k < t.rank(); ++k) at.at[k] = coordinate(k);
-    for (std::size_t k = 0; k < t.offsets.size(); ++k) at.offsets[k] = static_cast<u16>(warp.source32(t.offsets[k])[i]);
+    const auto offset = [&](std::size_t k) { return static_cast<u16>(warp.source32(t.offsets[k])[i]); };
+    if (tensor_map::is_wide(t.mode)) {
+      at.halo = offset(0);
+      at.offsets[0] = offset(1);
+    } else {
+      for (std::size_t k = 0; k < t.offsets.size(); ++k) at.offsets[k] = offset(k);
+    }
     if (const auto refusal = load ? copy::refusal_of_load(map, at) : copy::refusal_of_store(map, at))
       warp.fault(*refusal, i);
     const u32 tile = static_cast<u32>(shared[i] & shared_offset_mask);
-    const u64 bytes = copy::tile_end(map, tile) - tile;
+    const u64 bytes = copy::tile_end(map, at, tile) - tile;
     const u32* mask = t.multicast ? &warp.source32(t.mask)[i] : nullptr;
     for (u32 row = 0; row < (t.four_rows ? 4u : 1u); ++row) {
       if (t.four_rows) at.at[1] = coordinate(1 + row);
@@ -325,8 +328,40 @@ void read_tensor_operand(FunctionDecoder& d, const ptx::Operand& o, TensorOperan
 
 void read_offsets(FunctionDecoder& d, const ptx::Operand& o, TensorOperands& t, int dimensions) {
   t.offsets = d.sources(o, Type::u16);
+  if (tensor_map::is_wide(t.mode)) {
+    if (t.offsets.size() != 2) d.refuse(fmt::format("{} has a halo and an offset", name_of(t.mode)));
+    return;
+  }
   if (static_cast<int>(t.offsets.size()) != dimensions - 2)
     d.refuse(fmt::format("im2col of {} dimensions has {} offsets", dimensions, dimensions - 2));
+}
+
+// The modes that came with Blackwell. Loads of some go to their own block's shared memory on every such chip; the rest
+// is of sm_100a and its family.
+void check_new_mode(FunctionDecoder& d, bool everywhere) {
+  if (d.chip().tensor_memory || (everywhere && d.chip().arch.major >= 10)) return;
+  d.refuse(d.chip().arch.major >= 10
+               ? "this mode is of sm_100a and its family; other chips have loads to .shared::cta, "
+                 "of .tile::gather4 and .im2col::w"
+               : "this load mode is not of this architecture");
+}
+
+// Tiles, four rows, pixels; whether the instruction has offsets.
+bool take_mode(FunctionDecoder& d, TensorOperands& t, int dimensions, bool to_own_block) {
+  const bool load = t.direction == Direction::load, reads = load || t.direction == Direction::prefetch;
+  const int mode = d.modifiers.take_one_of({"tile", "im2col", "im2col_no_offs", "im2col::w", "im2col::w::128"});
+  const bool of_four = d.modifiers.has("tile::gather4") || d.modifiers.has("tile::scatter4");
+  t.four_rows = d.modifiers.take(reads ? "tile::gather4" : "tile::scatter4");
+  if (of_four || mode >= 3) check_new_mode(d, load && to_own_block && (t.four_rows || mode == 3));
+  if (of_four && (!t.four_rows || t.direction == Direction::reduce))
+    d.refuse("a load is .tile::gather4, a store .tile::scatter4");
+  if (t.four_rows && dimensions != 2) d.refuse("four rows are of a tensor of two dimensions");
+  if (mode <= 0) return false;
+  t.mode = mode == 3 ? MapMode::im2col_w : mode == 4 ? MapMode::im2col_w128 : MapMode::im2col;
+  if (mode != 2 && !reads) d.refuse("a store is .im2col_no_offs");
+  if (mode == 2 && reads) d.refuse("a load is .im2col");
+  if (dimensions < 3) d.refuse("im2col needs 3 to 5 dimensions");
+  return mode != 2;
 }
 
 }  // namespace
@@ -355,18 +390,8 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
     if (operation < 0) d.refuse("it needs an operation");
     t.reduction = static_cast<copy::Reduction>(operation);
   }
-  const int mode = d.modifiers.take_one_of({"tile", "im2col", "im2col_no_offs"});
-  const bool is_new = d.modifiers.has("tile::gather4") || d.modifiers.has("tile::scatter4");
-  if (d.modifiers.has("im2col::w") || (is_new && !d.chip().tensor_memory))
-    d.refuse("this load mode is not of this architecture");
-  t.four_rows = d.modifiers.take(load || prefetch ? "tile::gather4" : "tile::scatter4");
-  if (is_new && (!t.four_rows || reduce)) d.refuse("a load is .tile::gather4, a store .tile::scatter4");
-  if (t.four_rows && dimensions != 2) d.refuse("four rows are of a tensor of two dimensions");
-  t.im2col = mode >= 1;
-  const bool offsets = mode == 1;
-  if (offsets && !load && !prefetch) d.refuse("a store is .im2col_no_offs");
-  if (mode == 2 && (load || prefetch)) d.refuse("a load is .im2col");
-  if (t.im2col && dimensions < 3) d.refuse("im2col needs 3 to 5 dimensions");
+  t.direction = load ? Direction::load : prefetch ? Direction::prefetch : reduce ? Direction::reduce : Direction::store;
+  const bool offsets = take_mode(d, t, dimensions, first == AddressSpace::shared);
   if (!prefetch && !d.modifiers.take(load ? "mbarrier::complete_tx::bytes" : "bulk_group"))
     d.refuse(load ? "it needs .mbarrier::complete_tx::bytes" : "it needs .bulk_group");
   t.multicast = load && d.modifiers.take("multicast::cluster");
@@ -380,7 +405,6 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
     read_tensor_operand(d, d.operand(0), t, dimensions);
     return no_operation(d);
   }
-  t.direction = load ? Direction::load : reduce ? Direction::reduce : Direction::store;
   d.expect_operands((load ? 3 : 2) + (offsets ? 1 : 0) + (t.multicast ? 1 : 0) + (hint ? 1 : 0));
   read_tensor_operand(d, d.operand(load ? 1 : 0), t, dimensions);
   t.shared = d.address(d.operand(load ? 0 : 1), AddressSpace::shared_cluster);

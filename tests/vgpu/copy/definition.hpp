@@ -102,7 +102,32 @@ struct Definition {
     return elements;
   }
 
-  std::vector<Element> elements() const { return map.mode == MapMode::tiled ? tiled() : im2col(); }
+  // Pixel `k` of a walk along W alone, by division: the rest of the first image, then whole boxes.
+  std::vector<Element> width() const {
+    const std::int64_t step = map.element_strides[1], offset = coordinates.offsets[0];
+    const std::int64_t start = coordinates.at[1] + offset, lower = map.lower[0] + offset,
+                       last = static_cast<std::int64_t>(map.dims[1]) - 1 + map.upper[0] + offset;
+    const std::int64_t first_image = (last - start) / step + 1, other_images = (last - lower) / step + 1;
+    std::vector<Element> elements;
+    const auto add = [&](std::int64_t row, std::int64_t k) {
+      std::vector<std::int64_t> at(coordinates.at.begin(), coordinates.at.begin() + map.rank);
+      const std::int64_t behind = k - first_image;
+      at[1] = behind < 0 ? start + k * step : lower + behind % other_images * step;
+      if (behind >= 0) at[map.rank - 1] += (1 + behind / other_images) * map.element_strides[map.rank - 1];
+      for (std::uint32_t c = 0; c < map.channels; ++c, ++at[0])
+        add_cell(elements, row * pitch(map.channels) + c * cell, at);
+    };
+    const bool chunked = map.mode == MapMode::im2col_w128;
+    const std::int64_t pixels = chunked ? 128 : map.pixels, chunks = chunked ? 4 : 1, chunk = pixels / chunks;
+    for (std::int64_t k = 0; k < pixels; ++k) add(k, k);
+    for (std::int64_t c = 0; c < chunks; ++c)
+      for (std::int64_t h = 0; h < coordinates.halo; ++h) add(pixels + h * chunks + c, (c + 1) * chunk + h);
+    return elements;
+  }
+
+  std::vector<Element> elements() const {
+    return map.mode == MapMode::tiled ? tiled() : map.mode == MapMode::im2col ? im2col() : width();
+  }
 };
 
 // The place of a byte by the manual's tables: the chunk's column exchanged according to the line it is in.

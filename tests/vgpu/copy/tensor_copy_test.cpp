@@ -117,7 +117,7 @@ TEST_P(TensorCopy, ChunksAreTheBytesThatAreMovedEachOnce) {
     Bytes loaded, stored;
     for_each_loaded_chunk(c.map, c.coordinates, c.tile, into(loaded));
     ASSERT_EQ(loaded, defined_bytes(c, false)) << "round " << round;
-    ASSERT_EQ(tile_end(c.map, c.tile), loaded.rbegin()->first + 1) << "round " << round;
+    ASSERT_EQ(tile_end(c.map, c.coordinates, c.tile), loaded.rbegin()->first + 1) << "round " << round;
     for_each_stored_chunk(c.map, c.coordinates, c.tile, into(stored));
     ASSERT_EQ(stored, defined_bytes(c, true)) << "round " << round;
   }

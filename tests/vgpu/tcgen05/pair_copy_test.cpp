@@ -1,4 +1,4 @@
-// Tensor copies of sm_100a: for pairs of blocks (.cta_group::2), whose mbarrier counts their bytes; four rows at once.
+// Tensor copies of sm_100a for pairs of blocks (.cta_group::2), whose mbarrier counts their bytes.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -92,54 +92,6 @@ TEST(PairCopy, IsNotCountedInAnotherPair) {
   EXPECT_NE(failure("if (rank == 0) tma::load_for_pair(tile, map, {0, 0}, cluster::map(own, 2))")
                 .find("in the same block or in the other of its pair"),
             std::string::npos);
-}
-
-// Four rows of a tensor that lie anywhere, side by side in shared memory, and back to four others.
-TEST(FourRows, AreGatheredAndScattered) {
-  constexpr const char* rows = R"(
-#include "warpmill/ptx/fence.cuh"
-#include "warpmill/ptx/mbarrier.cuh"
-#include "warpmill/ptx/tma.cuh"
-using namespace wm;
-extern "C" __global__ void rows(const __grid_constant__ TensorMap from, const __grid_constant__ TensorMap to) {
-  __shared__ alignas(1024) u32 tile[4 * 32];
-  __shared__ u64 full;
-  mbarrier::init(&full, 1);
-  fence::mbarrier_init();
-  mbarrier::arrive_expect_tx(&full, sizeof tile);
-  asm volatile("cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
-               "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(SharedAddress(tile).value), "l"(&from),
-               "r"(SharedAddress(&full).value), "r"(32), "r"(9), "r"(2), "r"(2), "r"(14) : "memory");
-  mbarrier::wait_parity(&full, 0);
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];"
-               "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::"l"(&to), "r"(SharedAddress(tile).value),
-               "r"(0), "r"(3), "r"(1), "r"(0), "r"(15) : "memory");
-}
-)";
-  const Device device = Device::open("virtual:sm_100a");
-  const Stream stream(device);
-  const auto program = jit::compile({"rows.cu", rows}, {.arch = device.info().arch});
-  std::vector<std::uint32_t> numbers(16 * 64);
-  for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-  const Buffer in = Buffer::of<std::uint32_t>(device, numbers),
-               out = Buffer::of<std::uint32_t>(device, std::vector<std::uint32_t>(16 * 32));
-  for (const Swizzle swizzle : {Swizzle::none, Swizzle::b128}) {
-    const auto map = [&](const Buffer& buffer, std::int64_t width) {
-      return make_tensor_map(device, {.element = MapElement::u32,
-                                      .address = buffer.address(),
-                                      .dims = {16, width},
-                                      .strides = {4 * width},
-                                      .swizzle = swizzle,
-                                      .box = {1, 32}});
-    };
-    launch(stream, Module::load(device, program).kernel("rows"), {.grid = {1}, .block = {1}}, map(in, 64),
-           map(out, 32));
-    stream.synchronize();
-    const auto got = out.download<std::uint32_t>();
-    const std::uint32_t from[] = {9, 2, 2, 14}, to[] = {3, 1, 0, 15};
-    for (int r = 0; r < 4; ++r)
-      for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[to[r] * 32 + i], from[r] * 64 + 32 + i);
-  }
 }
 
 }  // namespace
