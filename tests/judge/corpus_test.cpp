@@ -11,8 +11,10 @@ namespace {
 
 void expect_compiles(const std::filesystem::path& folder, const std::string& name, bool repaired) {
   jit::Options options;
-  options.arch = Architecture::parse(
-      read_text(folder / (name + ".json")).find("sm_100a") != std::string::npos ? "sm_100a" : "sm_90a");
+  const std::string description = read_text(folder / (name + ".json"));
+  options.arch = Architecture::parse("sm_90a");
+  for (const char* chip : {"sm_100a", "sm_120a"})
+    if (description.find(chip) != std::string::npos) options.arch = Architecture::parse(chip);
   options.include_folders = {folder};
   if (repaired) options.defines["REPAIRED"] = "1";
   try {

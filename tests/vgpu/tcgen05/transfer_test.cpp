@@ -162,5 +162,38 @@ TEST(TensorTransfer, AWarpReachesItsOwnQuarterWhateverTheAddressSays) {
   for (uint32_t thread = 0; thread < 128; ++thread) ASSERT_EQ(got[128 * 512 + thread], number(thread, 0));
 }
 
+// Without a wait, as published kernels have it: run plainly a store is done at once, as on a chip; in other orders it
+// may come later. The judge says so in every mode.
+TEST(TensorTransfer, AStoreThatNobodyWaitsForIsDoneAtOnceInFriendlyRunsAlone) {
+  const auto run = [](bool waits, Mode mode, std::uint64_t seed) {
+    Gpu gpu("sm_100a", 2);
+    gpu.options.mode = mode;
+    gpu.options.seed = seed;
+    gpu.options.check = true;
+    gpu.load(tensor_kernel(fmt::format("  tcgen05.st.sync.aligned.32x32b.x1.b32 [%base], %thread;\n{}",
+                                       waits ? "  tcgen05.wait::st.sync.aligned;\n" : ""),
+                           1, 1024, 32));
+    const auto out = gpu.upload(std::vector<uint32_t>(128 * 512));
+    gpu.run("test", {{1}, {128}, {1}, 1024}, parameters(out, gpu.upload(std::vector<uint32_t>(256))));
+    const auto got = gpu.download<uint32_t>(out, 128 * 512);
+    bool right = true, found = false;
+    for (uint32_t lane = 0; lane < 128; ++lane) right = right && got[lane * 512] == lane;
+    for (const Finding& finding : gpu.report.check->findings)
+      found = found || (finding.name == "read-before-arrival" && finding.severity == Severity::error);
+    return std::pair(right, found);
+  };
+  EXPECT_EQ(run(false, Mode::friendly, 0), std::pair(true, true));
+  int late = 0;
+  for (const Mode mode : {Mode::random, Mode::adversarial})
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const auto [right, found] = run(false, mode, seed);
+      EXPECT_TRUE(found) << "seed " << seed;
+      late += !right;
+      EXPECT_EQ(run(true, mode, seed), std::pair(true, false)) << "seed " << seed;
+    }
+  EXPECT_GT(late, 0);
+  EXPECT_EQ(run(true, Mode::friendly, 0), std::pair(true, false));
+}
+
 }  // namespace
 }  // namespace wm::vgpu::testing
