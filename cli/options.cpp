@@ -40,7 +40,10 @@ template CLI::Option* add_count(CLI::App&, const char*, std::int64_t&, const cha
 template CLI::Option* add_count(CLI::App&, const char*, std::uint64_t&, const char*, std::uint64_t, std::uint64_t);
 
 void add_attention(CLI::App& app, AttentionOptions& attention) {
-  app.add_option("--dtype", attention.dtype, "bf16 or f16")->capture_default_str();
+  app.add_option("--dtype", attention.dtype, "bf16, f16 or e4m3")->capture_default_str();
+  app.add_option("--out-dtype", attention.out_dtype, "of e4m3's output: bf16, f16 or e4m3")->capture_default_str();
+  app.add_option("--scales", attention.scales, "of e4m3: none, tensor (one for each) or heads (for batch and kv head)")
+      ->capture_default_str();
   app.add_option("--kv-heads", attention.kv_heads, "heads of K and V; without it as many as of Q")
       ->transform(whole_number<std::int64_t>(1, 1 << 20));
   app.add_option("--kv-length", attention.kv_length, "keys; without it as many as queries")

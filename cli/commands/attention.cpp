@@ -11,6 +11,7 @@
 #include "commands/measure.hpp"
 #include "commands/shapes.hpp"
 #include "output.hpp"
+#include "plan/attention_choice.hpp"
 #include "plan/attention_plan_text.hpp"
 #include "plan/chip_rates.hpp"
 #include "progress.hpp"
@@ -52,7 +53,7 @@ int attention(const AttentionCommand& command) {
   if (ran)
     report.update(
         {{"plan", plan::text_of(result.plan)}, {"tuned", result.tuned}, {"error", error}, {"first_call_ms", first_ms}});
-  const double ceiling = plan::rates_of(device.info()).tensor_flops;
+  const double ceiling = plan::tensor_flops(kind_of(attention), plan::rates_of(device.info()));
   if (ran && on_gpu) {
     const CallTimes times = timed(stream, command.repeat, [&] { wm::attention(stream, request); });
     report["us"] = times.device_us;

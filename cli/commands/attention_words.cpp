@@ -41,6 +41,13 @@ void set_window(std::string_view text, AttentionMask& mask) {
   mask.right = comma == text.npos ? 0 : side(text.substr(comma + 1));
 }
 
+bench::Scales scales_from(std::string_view name) {
+  if (name == "none") return bench::Scales::none;
+  if (name == "tensor") return bench::Scales::tensor;
+  if (name == "heads") return bench::Scales::heads;
+  refuse(fmt::format("'{}' is no word for scales; there are none, tensor and heads", name));
+}
+
 bench::HeadLayout layout_from(std::string_view name) {
   if (name == "heads-first") return bench::HeadLayout::heads_first;
   if (name == "positions-first") return bench::HeadLayout::positions_first;
@@ -68,8 +75,12 @@ bench::AttentionCase case_of(const AttentionOptions& options) {
   if (attention.heads % attention.kv_heads)
     refuse(fmt::format("{} heads are no multiple of {} heads of keys and values", attention.heads, attention.kv_heads));
   attention.dtype = dtype_from_name(options.dtype);
-  if (attention.dtype != DType::bf16 && attention.dtype != DType::f16)
-    refuse(fmt::format("attention takes bf16 and f16, not {}", options.dtype));
+  attention.out_dtype = dtype_from_name(options.out_dtype);
+  attention.scales = scales_from(options.scales);
+  if (attention.dtype != DType::bf16 && attention.dtype != DType::f16 && attention.dtype != DType::e4m3)
+    refuse(fmt::format("attention takes bf16, f16 and e4m3, not {}", options.dtype));
+  if (!attention.narrow() && (options.out_dtype != "bf16" || options.scales != "none"))
+    refuse("--out-dtype and --scales are for --dtype e4m3");
   if (!options.window.empty()) set_window(options.window, attention.mask);
   if (options.causal) attention.mask.right = 0;
   if (options.align != "ends" && options.align != "beginnings")
@@ -107,6 +118,7 @@ std::optional<AttentionPlan> plan_of(std::string_view text, const bench::Attenti
 AttentionKind kind_of(const bench::AttentionCase& attention) {
   const plan::MaskLimits limits = plan::limits_of(attention.mask.left, attention.mask.right);
   return {.element = attention.dtype,
+          .out = attention.narrow() ? attention.out_dtype : DType::bf16,
           .head_dim = attention.head_dim,
           .value_dim = attention.value_dim,
           .mask = limits.facts,
@@ -138,6 +150,8 @@ plan::AttentionShape shape_of(const bench::AttentionCase& a) {
 std::vector<std::string> words_of(const AttentionOptions& options) {
   std::vector<std::string> words{"--dtype", options.dtype, "--align", options.align, "--layout", options.layout};
   const auto add = [&](const char* option, const std::string& value) { words.insert(words.end(), {option, value}); };
+  if (options.out_dtype != "bf16") add("--out-dtype", options.out_dtype);
+  if (options.scales != "none") add("--scales", options.scales);
   if (options.kv_heads > 0) add("--kv-heads", std::to_string(options.kv_heads));
   if (options.kv_length >= 0) add("--kv-length", std::to_string(options.kv_length));
   if (options.value_dim > 0) add("--value-dim", std::to_string(options.value_dim));
@@ -171,6 +185,9 @@ std::string text_of(const bench::AttentionCase& a) {
     text = fmt::format("{} sequences ({}) x {} x {}", lengths.size(), fmt::join(lengths, ", "), heads, dims);
   }
   text += fmt::format(" {}", name_of(a.dtype));
+  if (a.narrow() && a.out_dtype != DType::bf16) text += fmt::format(" to {}", name_of(a.out_dtype));
+  if (a.scales != bench::Scales::none)
+    text += a.scales == bench::Scales::tensor ? ", a scale for each tensor" : ", scales for each head";
   if (a.mask.left) text += fmt::format(", {} keys to the left", *a.mask.left);
   if (a.mask.right)
     text += *a.mask.right == 0 ? std::string(", causal") : fmt::format(", {} keys to the right", *a.mask.right);

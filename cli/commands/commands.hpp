@@ -144,8 +144,9 @@ int tune_gemm(const TuneGemmCommand& command);
 struct AttentionOptions {
   std::string shape;  // "4x16x4096x128": batch, heads, length, head dim
   std::string dtype = "bf16";
-  std::int64_t kv_heads = 0, kv_length = -1;  // as many as heads, as long as queries
-  int value_dim = 0;                          // the head dim
+  std::string out_dtype = "bf16", scales = "none";  // of e4m3
+  std::int64_t kv_heads = 0, kv_length = -1;        // as many as heads, as long as queries
+  int value_dim = 0;                                // the head dim
   bool causal = false;
   std::string window;  // "256" or "256,64"
   std::string align = "ends";

@@ -165,7 +165,7 @@ int plan_attention(const PlanAttentionCommand& command) {
     return success;
   }
   say(fmt::format("{}, on {} multiprocessors of {}\n", text_of(attention), rates.multiprocessors, command.chip));
-  say(fmt::format("at best {:.1f} us of tensor cores\n\n", attention.flops() / rates.tensor_flops * 1e6));
+  say(fmt::format("at best {:.1f} us of tensor cores\n\n", attention.flops() / plan::tensor_flops(kind, rates) * 1e6));
   say(fmt::format("{:<20} {:>7} {:>9} {:>7} {:>10} {:>8} {:>8} {:>12}\n", "plan", "shared", "registers", "tiles",
                   "steps/tile", "ns/step", "us/tile", "estimate"));
   for (const auto& e : rows)

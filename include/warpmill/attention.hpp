@@ -52,10 +52,10 @@ struct AttentionExpressions {
 };
 
 // Q[batch, heads, queries, dim], K[batch, kv heads, keys, dim], V[batch, kv heads, keys, value dim], out[batch, heads,
-// queries, value dim], all bf16 or all f16; a head of K and V serves heads / kv heads of Q in a row. Any strides in
-// multiples of 16 bytes, so that [batch, positions, heads, dim] and parts of a packed QKV are views like any others;
-// the elements of a head lie side by side. With sequences there is no batch dimension. Head dims: any multiple of 8 up
-// to 256; value dims the same.
+// queries, value dim], all bf16 or all f16, or Q, K and V e4m3 and out bf16, f16 or e4m3; a head of K and V serves
+// heads / kv heads of Q in a row. Any strides in multiples of 16 bytes, so that [batch, positions, heads, dim] and
+// parts of a packed QKV are views like any others; the elements of a head lie side by side. With sequences there is no
+// batch dimension. Head dims: any multiple of 8 (e4m3: of 16) up to 256; value dims the same.
 struct AttentionRequest {
   View q, k, v, out;
   std::optional<View> lse{};     // f32 [batch, heads, queries]: the natural logarithm of each row's sum of exponentials
@@ -66,6 +66,10 @@ struct AttentionRequest {
   // the softcap. A sink is one more logit in each row's sum of exponentials (the logarithm has it too), and has no
   // value.
   std::optional<View> alibi_slopes{}, sinks{};
+  // With e4m3, f32 in device memory: what its numbers stand for when multiplied with. One number, or one for each batch
+  // (or sequence) and head of K and V, [batch, kv heads]; Q's too. Positive; where there is none, 1. The output is
+  // multiplied with out_scale, one number, before it is rounded to e4m3.
+  std::optional<View> q_descale{}, k_descale{}, v_descale{}, out_scale{};
   AttentionExpressions expressions{};
   // i32 [batch], in device memory: so many of the keys of each batch count, as of a cache that has room for more. What
   // lies beyond is not looked at. Without sequences.

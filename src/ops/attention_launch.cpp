@@ -40,6 +40,9 @@ TensorMap map_heads(const Device& device, std::string_view name, DType dtype, st
   }
 }
 
+// Elements of one swizzle width.
+std::int64_t width_of(DType dtype) { return AttentionPlan::width_bytes / static_cast<std::int64_t>(size_of(dtype)); }
+
 }  // namespace
 
 PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p, const AttentionPlan& plan) {
@@ -48,19 +51,19 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   const QuerySchedule schedule = plan::schedule_of(plan, p.shape(), plan::rates_of(info));
   const auto map = [&](std::string_view name, const HeadTensor& t, std::int64_t heads, int dim, int positions) {
     if (t.positions == 0) return TensorMap{};  // nothing is copied
-    return map_heads(device, name, p.kind.element, t.address,
+    return map_heads(device, name, t.dtype, t.address,
                      {{tensors, heads, t.positions, dim},
                       {t.batch_stride, t.head_stride, t.position_stride},
-                      {1, 1, positions, AttentionPlan::strip_columns}});
+                      {1, 1, positions, width_of(t.dtype)}});
   };
   // Of Q and the output. Where a tile has several heads, a box has some positions of some heads that share keys.
   const auto map_rows = [&](std::string_view name, const HeadTensor& t, int dim, int rows) {
     if (plan.packed == 0 || t.positions == 0) return map(name, t, p.heads, dim, rows);
     const std::int64_t ratio = p.heads / p.kv_heads, positions = std::min(plan.packed, rows);
-    return map_heads(device, name, p.kind.element, t.address,
+    return map_heads(device, name, t.dtype, t.address,
                      {{tensors, p.kv_heads, ratio, t.positions, dim},
                       {t.batch_stride, t.head_stride * ratio, t.head_stride, t.position_stride},
-                      {1, 1, rows / positions, positions, AttentionPlan::strip_columns}});
+                      {1, 1, rows / positions, positions, width_of(t.dtype)}});
   };
   constexpr double log2e = std::numbers::log2e;
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
@@ -102,7 +105,11 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .alibi_unit = static_cast<float>(1 / scale),
       .key_lengths = p.key_lengths,
       .score_scale = static_cast<float>(scale),
-      .arrays = {}};
+      .arrays = {},
+      .q_scales = p.q_scales,
+      .k_scales = p.k_scales,
+      .v_scales = p.v_scales,
+      .out_scale = p.out_scale};
   std::ranges::copy(p.arrays, arguments.arrays);
   const LaunchConfig config{.grid = {plan::blocks_of(schedule, plan::rates_of(info))},
                             .block = {static_cast<std::uint32_t>(plan.threads())},

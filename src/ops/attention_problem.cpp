@@ -45,7 +45,7 @@ HeadTensor tensor_of(const View& view, bool has_dim) {
     const std::size_t i = rank - 1 - from_end;
     return from_end < rank && view.shape[i] > 1 ? view.strides[i] : 0;
   };
-  return {view.address, stride(inner + 2), stride(inner + 1), stride(inner), view.shape[rank - 1 - inner]};
+  return {view.address, stride(inner + 2), stride(inner + 1), stride(inner), view.shape[rank - 1 - inner], view.dtype};
 }
 
 // What the copy engine asks of a tensor.
@@ -92,6 +92,51 @@ std::uint64_t head_numbers(const View& view, std::string_view name, std::int64_t
                     "heads of q",
                     name, name_of(view.dtype), sizes(view), heads));
   return view.address;
+}
+
+// One number for all, or one for each batch and head of K and V.
+HeadScales scales_of(const std::optional<View>& view, std::string_view name, const AttentionProblem& p,
+                     const Stream& stream) {
+  if (!view) return {};
+  check_device(*view, name, stream);
+  if (!p.kind.narrow())
+    refuse_attention(fmt::format("{} is for e4m3, and q, k and v are {}: leave it out", name, name_of(p.kind.element)));
+  const bool one = view->elements() == 1, each = view->shape == std::vector{p.batch, p.kv_heads};
+  if (view->dtype != DType::f32 || (!one && !each))
+    refuse_attention(
+        fmt::format("{} holds {} of shape {}; it is f32, one number or {} x {}, one for each batch and head of k", name,
+                    name_of(view->dtype), sizes(*view), p.batch, p.kv_heads));
+  if (one) return {view->address, 0, 0};
+  return {view->address, view->strides[0], view->strides[1]};
+}
+
+void set_scales(AttentionProblem& p, const AttentionRequest& request, const Stream& stream) {
+  p.q_scales = scales_of(request.q_descale, "q_descale", p, stream);
+  p.k_scales = scales_of(request.k_descale, "k_descale", p, stream);
+  p.v_scales = scales_of(request.v_descale, "v_descale", p, stream);
+  if (!request.out_scale) return;
+  const View& scale = *request.out_scale;
+  check_device(scale, "out_scale", stream);
+  if (p.kind.out_element() != DType::e4m3)
+    refuse_attention(
+        fmt::format("out_scale is for an output in e4m3, and out is {}: leave it out", name_of(p.kind.out_element())));
+  if (scale.dtype != DType::f32 || scale.elements() != 1)
+    refuse_attention(fmt::format("out_scale holds {} of shape {}; it is one f32", name_of(scale.dtype), sizes(scale)));
+  p.out_scale = scale.address;
+}
+
+// q, k and v have one type, and the output theirs; of e4m3 any.
+void check_types(const AttentionRequest& request) {
+  const DType type = request.q.dtype, out = request.out.dtype;
+  const bool narrow = type == DType::e4m3, wide = type == DType::bf16 || type == DType::f16;
+  for (const auto& [view, name] : {std::pair{&request.q, "q"}, {&request.k, "k"}, {&request.v, "v"}})
+    if (view->dtype != type || (!wide && !narrow))
+      refuse_attention(
+          fmt::format("{} holds {}; q, k and v are all bf16, all f16 or all e4m3", name, name_of(view->dtype)));
+  if (narrow ? out != DType::bf16 && out != DType::f16 && out != DType::e4m3 : out != type)
+    refuse_attention(fmt::format(
+        "out holds {}; {}", name_of(out),
+        narrow ? "that of e4m3 is bf16, f16 or e4m3" : fmt::format("it is {}, as q, k and v are", name_of(type))));
 }
 
 bool is_dense(const View& view) {
@@ -167,10 +212,9 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   const std::array<std::pair<const View*, std::string_view>, 4> tensors{
       {{&q, "q"}, {&k, "k"}, {&v, "v"}, {&out, "out"}}};
   const std::size_t rank = request.sequences ? 3 : 4;
+  check_types(request);
   for (const auto& [view, name] : tensors) {
     check_device(*view, name, stream);
-    if (view->dtype != q.dtype || (q.dtype != DType::bf16 && q.dtype != DType::f16))
-      refuse_attention(fmt::format("{} holds {}; q, k, v and out are all bf16 or all f16", name, name_of(view->dtype)));
     if (view->shape.size() != rank)
       refuse_attention(fmt::format("{} has {} dimensions; {}", name, view->shape.size(),
                                    request.sequences ? "with sequences they are heads x positions x dim"
@@ -183,6 +227,7 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   const auto at = [&](const View& view, std::size_t from_end) { return view.shape[rank - 1 - from_end]; };
   AttentionProblem p;
   p.kind.element = q.dtype;
+  if (p.kind.narrow()) p.kind.out = out.dtype;
   const std::int64_t head_dim = at(q, 0), value_dim = at(v, 0);
   p.heads = at(q, 2), p.kv_heads = at(k, 2);
   p.queries = at(q, 1), p.keys = at(k, 1);
@@ -199,8 +244,9 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   if (p.kv_heads == 0 ? p.heads != 0 : p.heads % p.kv_heads)
     refuse_attention(fmt::format("{} heads of q cannot share {} heads of k and v evenly", p.heads, p.kv_heads));
   for (const auto& [dim, name] : {std::pair{head_dim, "head"}, {value_dim, "value"}})
-    if (dim < 8 || dim > 256 || dim % 8)
-      refuse_attention(fmt::format("a {} dim of {} is not served; it is a multiple of 8 from 8 to 256", name, dim));
+    if (const int unit = p.kind.narrow() ? 16 : 8; dim < unit || dim > 256 || dim % unit)
+      refuse_attention(fmt::format("a {} dim of {} is not served in {}; it is a multiple of {} from {} to 256", name,
+                                   dim, name_of(q.dtype), unit, unit));
   p.kind.head_dim = static_cast<int>(head_dim), p.kind.value_dim = static_cast<int>(value_dim);
   for (const auto& [view, name] : tensors) check_addressable(*view, name);
   if (overlaps_itself(out))
@@ -263,6 +309,7 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
     p.sinks = head_numbers(*request.sinks, "sinks", p.heads, stream);
     p.kind.sinks = true;
   }
+  set_scales(p, request, stream);
   set_expressions(p, request.expressions, stream);
   for (const auto& [name, view] : request.expressions.arrays) {
     refuse_overlap(out, "out", view, name);
@@ -279,6 +326,10 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
                                    {s ? &s->key_offsets : nullptr, "key_offsets"},
                                    {request.alibi_slopes ? &*request.alibi_slopes : nullptr, "alibi_slopes"},
                                    {request.sinks ? &*request.sinks : nullptr, "sinks"},
+                                   {request.q_descale ? &*request.q_descale : nullptr, "q_descale"},
+                                   {request.k_descale ? &*request.k_descale : nullptr, "k_descale"},
+                                   {request.v_descale ? &*request.v_descale : nullptr, "v_descale"},
+                                   {request.out_scale ? &*request.out_scale : nullptr, "out_scale"},
                                    {request.key_lengths ? &*request.key_lengths : nullptr, "key_lengths"}}) {
     if (!view) continue;
     refuse_overlap(out, "out", *view, name);

@@ -17,6 +17,7 @@ struct HeadTensor {
   std::uint64_t address = 0;
   std::int64_t batch_stride = 0, head_stride = 0, position_stride = 0;  // elements
   std::int64_t positions = 0;                                           // of one batch
+  DType dtype = DType::bf16;
   bool operator==(const HeadTensor&) const = default;
 };
 
@@ -40,6 +41,8 @@ struct AttentionProblem {
   HeadTensor q, k, v, out, lse;
   std::uint64_t query_offsets = 0, key_offsets = 0;
   std::uint64_t slopes = 0, sinks = 0, key_lengths = 0;  // addresses
+  HeadScales q_scales{}, k_scales{}, v_scales{};
+  std::uint64_t out_scale = 0;
   AttentionText text;
   std::array<std::uint64_t, AttentionArguments::most_arrays> arrays{};
   std::int64_t left = 0, right = 0;

@@ -37,12 +37,17 @@ double exposed_seconds(const AttentionKind& kind) {
 
 }  // namespace
 
+double tensor_flops(const AttentionKind& kind, const ChipRates& rates) {
+  return rates.tensor_flops * (kind.narrow() ? 2 : 1);
+}
+
 AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates) {
   AttentionEstimate e;
   e.plan = plan;
   const std::int64_t per_head = ceil_divide(shape.queries, plan.queries());
   e.tiles = per_head * shape.batch * head_parts(plan, shape);
-  const double rate = 1.05 * rates.tensor_flops / rates.multiprocessors;  // less power than products alone draw
+  // Less power than products alone draw.
+  const double rate = 1.05 * tensor_flops(plan.kind, rates) / rates.multiprocessors;
   e.step_seconds =
       2.0 * plan.rows() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate + exposed_seconds(plan.kind);
   e.tile_seconds = plan.strips == 0 ? 2.4e-6 : plan.strips == 1 ? 1.9e-6 : 1.6e-6;
@@ -64,7 +69,8 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
   // Three groups have too few registers but for the smallest heads, which two do not keep busy.
   const int groups = few_queries ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
   std::vector<AttentionPlan> plans;
-  for (const int keys : {176, 160, 128, 112, 96, 80, 64, 48}) {
+  for (const int keys : {224, 192, 176, 160, 128, 112, 96, 80, 64, 48}) {
+    if (keys > 176 && !kind.narrow()) continue;
     if (plans.size() >= 2 && keys != 128 && keys != 96 && keys != 64) continue;
     for (const int strips : {2, 1, 0}) {  // a tile that has fewer than fit only waits longer
       const AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};
@@ -123,7 +129,7 @@ QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape
   const std::int64_t heads = head_parts(plan, shape), all = std::max<std::int64_t>(1, shape.batch * heads);
   const std::int64_t tiles = (shape.queries + plan.queries() - 1) / plan.queries();
   const std::int64_t head_bytes =
-      std::max<std::int64_t>(1, shape.keys * (plan.kind.head_dim + plan.kind.value_dim) * plan.element_bytes);
+      std::max<std::int64_t>(1, shape.keys * (plan.kind.head_dim + plan.kind.value_dim) * plan.element_bytes());
   const std::int64_t ratio = std::max<std::int64_t>(1, heads / std::max<std::int64_t>(1, shape.kv_heads));
   // Heads whose keys and values fill half of L2, those that share them together.
   const std::int64_t fit =

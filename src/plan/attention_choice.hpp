@@ -14,6 +14,9 @@
 
 namespace wm::plan {
 
+// All tensor cores together, for its elements.
+double tensor_flops(const AttentionKind& kind, const ChipRates& rates);
+
 struct AttentionEstimate {
   AttentionPlan plan;
   std::int64_t tiles = 0;

@@ -227,6 +227,7 @@ TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const
   key.kind.alibi = Alibi::none;
   key.kind.expressions = {};
   key.kind.lengths = false;
+  key.kind.out = DType::bf16;
   if (!kind.mask.left) key.shape.left = 0;
   if (!kind.mask.right) key.shape.right = 0;
   if (!kind.mask.left && !kind.mask.right) key.shape.align_ends = true;

@@ -53,7 +53,7 @@ struct TunedPlan {
 
 struct TunedAttentionKey {
   std::string chip;
-  AttentionKind kind;  // sinks, ALiBi, expressions and lengths do not count
+  AttentionKind kind;  // sinks, ALiBi, expressions, lengths and e4m3's output do not count
   AttentionShape shape;
 
   bool operator==(const TunedAttentionKey&) const = default;

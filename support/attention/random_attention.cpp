@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "warpmill/dtype.hpp"
@@ -24,17 +26,51 @@ std::pair<std::int64_t, std::int64_t> seen(const AttentionMask& mask, std::int64
   return {from, std::max(from, to)};
 }
 
-float rounded(DType dtype, float x) {
-  return dtype == DType::bf16 ? static_cast<float>(bf16(x)) : static_cast<float>(f16(x));
+template <class Visit>
+auto with_type(DType dtype, Visit visit) {
+  if (dtype == DType::e4m3) return visit(e4m3{});
+  return dtype == DType::bf16 ? visit(bf16{}) : visit(f16{});
 }
-std::uint16_t bits_of(DType dtype, float x) { return dtype == DType::bf16 ? bf16(x).bits : f16(x).bits; }
-float value_of(DType dtype, std::uint16_t bits) {
-  return dtype == DType::bf16 ? static_cast<float>(bf16::from_bits(bits)) : static_cast<float>(f16::from_bits(bits));
+void put(DType dtype, std::byte* at, float x) {
+  with_type(dtype, [&](auto element) {
+    element = decltype(element)(x);
+    std::memcpy(at, &element.bits, sizeof(element.bits));
+  });
+}
+float value_at(DType dtype, const std::uint8_t* at) {
+  return with_type(dtype, [&](auto element) {
+    std::memcpy(&element.bits, at, sizeof(element.bits));
+    return static_cast<float>(element);
+  });
 }
 
 void fill_normal(std::vector<float>& values, DType dtype, float spread, std::mt19937_64& dice) {
   std::normal_distribution<float> normal(0, spread);
-  for (float& value : values) value = rounded(dtype, normal(dice));
+  for (float& value : values)
+    value = with_type(dtype, [&](auto element) { return static_cast<float>(decltype(element)(normal(dice))); });
+}
+
+// A weight as the product with values has it, and how far it may be from there.
+struct Weight {
+  double value, doubt;
+};
+// In e4m3, of a weight relative to a base that is a power of two and whose logarithm may be off by `slack`. Those that
+// are normal numbers have three bits after the first, whatever the power. Smaller ones were rounded relative to some
+// base before this one, or to this.
+Weight in_e4m3(double exact, double slack) {
+  if (exact * std::exp(slack) < 0x1p-6) return {exact, 0x1p-10 + exact * slack};
+  const auto rounded = [](double x) {
+    int exponent;
+    const double fraction = std::frexp(x, &exponent);
+    return std::ldexp(std::nearbyint(fraction * 16), exponent - 4);
+  };
+  const double low = rounded(exact * std::exp(-slack)), high = rounded(exact * std::exp(slack));
+  return {rounded(exact), high - low};
+}
+// What a sum that keeps 13 bits may lose in each step of 32, whose terms are cut off one by one, where it or a term is
+// at most so large.
+double cut_off(std::int64_t terms, double largest) {
+  return 4 * 0x1p-13 * largest * static_cast<double>((terms + 31) / 32);
 }
 
 }  // namespace
@@ -75,13 +111,14 @@ double AttentionCase::bytes() const {
   if (!sequences.empty()) of_queries = of_keys = 0;
   for (const auto& [own_queries, own_keys] : sequences)
     of_queries += static_cast<double>(own_queries), of_keys += static_cast<double>(own_keys);
-  const int dims = head_dim + value_dim;
-  return static_cast<double>(heads) * of_queries * (2.0 * dims + sizeof(float)) +
-         static_cast<double>(kv_heads) * of_keys * 2.0 * dims;
+  const auto of_operands = static_cast<double>(size_of(dtype)), of_out = static_cast<double>(size_of(out_type()));
+  return static_cast<double>(heads) * of_queries * (of_operands * head_dim + of_out * value_dim + sizeof(float)) +
+         static_cast<double>(kv_heads) * of_keys * of_operands * (head_dim + value_dim);
 }
 
 RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& problem, std::uint64_t seed)
     : problem_(problem),
+      short_sums_(stream.device().info().kind == DeviceKind::cuda),
       operands_(stream.device(), 0),
       out_(stream.device(), 0),
       lse_(stream.device(), 0),
@@ -125,8 +162,8 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
     v_at_ = placed(p.kv_heads, of_keys, p.value_dim, q_elements + k_elements);
   }
   out_at_ = placed(p.heads, of_queries, p.value_dim, 0);
-  operands_ = Buffer(stream.device(), size(q_elements + k_elements + v_elements) * 2);
-  out_ = Buffer(stream.device(), size(all_queries_ * p.heads * p.value_dim) * 2);
+  operands_ = Buffer(stream.device(), size(q_elements + k_elements + v_elements) * size_of(p.dtype));
+  out_ = Buffer(stream.device(), size(all_queries_ * p.heads * p.value_dim) * size_of(p.out_type()));
   lse_ = Buffer(stream.device(), size(all_queries_ * p.heads) * sizeof(float));
   query_offsets_ = Buffer::of<std::int32_t>(stream.device(), query_offsets);
   key_offsets_ = Buffer::of<std::int32_t>(stream.device(), key_offsets);
@@ -150,6 +187,16 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
       std::fill_n(k.begin() + from * p.head_dim, p.kv_heads * p.head_dim, NAN);
       std::fill_n(v.begin() + from * p.value_dim, p.kv_heads * p.value_dim, NAN);
     }
+  if (p.narrow() && p.scales != Scales::none) {
+    std::uniform_real_distribution<float> even(0.5f, 2.f);
+    for (std::vector<float>& scales : scales_) {
+      scales.resize(p.scales == Scales::tensor ? 1 : sequences_.size() * size(p.kv_heads));
+      for (float& scale : scales) scale = even(dice);
+      device_scales_.push_back(Buffer::of<float>(stream.device(), scales));
+    }
+    if (p.out_dtype == DType::e4m3) out_scale_ = 8;
+    device_scales_.push_back(Buffer::of<float>(stream.device(), std::vector{out_scale_}));
+  }
   for (const auto& [name, values] : p.numbers) arrays_.push_back(Buffer::of<float>(stream.device(), values));
   for (const auto& [name, values] : p.integers) arrays_.push_back(Buffer::of<std::int32_t>(stream.device(), values));
   upload(stream);
@@ -167,7 +214,8 @@ std::size_t RandomAttention::kv_index(std::int64_t sequence, std::int64_t kv_hea
 
 void RandomAttention::upload(const Stream& stream) {
   const AttentionCase& p = problem_;
-  std::vector<std::uint16_t> bits(operands_.bytes() / 2);
+  const std::size_t bytes = size_of(p.dtype);
+  std::vector<std::byte> bits(operands_.bytes());
   const auto place = [&](const std::vector<float>& values, const Placed& at, std::int64_t heads, bool keys, int dim) {
     std::size_t from = 0;
     for (std::size_t s = 0; s < sequences_.size(); ++s) {
@@ -178,14 +226,14 @@ void RandomAttention::upload(const Stream& stream) {
           const std::int64_t to = at.offset + head * at.head +
                                   (p.sequences.empty() ? static_cast<std::int64_t>(s) * at.batch + i * at.position
                                                        : (first + i) * at.position);
-          for (int j = 0; j < dim; ++j) bits[size(to + j)] = bits_of(p.dtype, values[from++]);
+          for (int j = 0; j < dim; ++j) put(p.dtype, &bits[size(to + j) * bytes], values[from++]);
         }
     }
   };
   place(q, q_at_, p.heads, false, p.head_dim);
   place(k, k_at_, p.kv_heads, true, p.head_dim);
   place(v, v_at_, p.kv_heads, true, p.value_dim);
-  if (!bits.empty()) operands_.upload(std::as_bytes(std::span(bits)));
+  if (!bits.empty()) operands_.upload(bits);
   stream.synchronize();
 }
 
@@ -194,23 +242,27 @@ void RandomAttention::poison(const Stream& stream) const {
   if (lse_.bytes() > 0) stream.fill(lse_.address(), std::byte{0xff}, lse_.bytes());
 }
 
-View RandomAttention::view(const Buffer& buffer, const Placed& at, std::int64_t heads, std::int64_t positions,
-                           int dim) const {
-  const auto offset = size(at.offset) * 2;
+double RandomAttention::scale_of(int tensor, std::int64_t sequence, std::int64_t kv_head) const {
+  const std::vector<float>& scales = scales_[tensor];
+  return scales.empty() ? 1 : scales[scales.size() == 1 ? 0 : size(sequence * problem_.kv_heads + kv_head)];
+}
+
+View RandomAttention::view(const Buffer& buffer, DType dtype, const Placed& at, std::int64_t heads,
+                           std::int64_t positions, int dim) const {
+  const auto offset = size(at.offset) * size_of(dtype);
   if (!problem_.sequences.empty())
-    return buffer.view(problem_.dtype, {heads, positions, dim}, {at.head, at.position, 1}, offset);
-  return buffer.view(problem_.dtype, {problem_.batch, heads, positions, dim}, {at.batch, at.head, at.position, 1},
-                     offset);
+    return buffer.view(dtype, {heads, positions, dim}, {at.head, at.position, 1}, offset);
+  return buffer.view(dtype, {problem_.batch, heads, positions, dim}, {at.batch, at.head, at.position, 1}, offset);
 }
 
 AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) const {
   const AttentionCase& p = problem_;
   const bool varying = !p.sequences.empty();
   const std::int64_t queries = varying ? all_queries_ : p.queries, keys = varying ? all_keys_ : p.keys;
-  AttentionRequest request{.q = view(operands_, q_at_, p.heads, queries, p.head_dim),
-                           .k = view(operands_, k_at_, p.kv_heads, keys, p.head_dim),
-                           .v = view(operands_, v_at_, p.kv_heads, keys, p.value_dim),
-                           .out = view(out_, out_at_, p.heads, queries, p.value_dim),
+  AttentionRequest request{.q = view(operands_, p.dtype, q_at_, p.heads, queries, p.head_dim),
+                           .k = view(operands_, p.dtype, k_at_, p.kv_heads, keys, p.head_dim),
+                           .v = view(operands_, p.dtype, v_at_, p.kv_heads, keys, p.value_dim),
+                           .out = view(out_, p.out_type(), out_at_, p.heads, queries, p.value_dim),
                            .scale = p.scale,
                            .mask = p.mask,
                            .softcap = p.softcap,
@@ -229,6 +281,15 @@ AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) con
   if (!p.key_lengths.empty()) request.key_lengths = device_lengths_.view(DType::i32, {p.batch});
   if (p.alibi) request.alibi_slopes = device_slopes_.view<float>({p.heads});
   if (p.sinks) request.sinks = device_sinks_.view<float>({p.heads});
+  if (!device_scales_.empty()) {
+    const auto scales = [&](std::size_t i) {
+      return scales_[i].size() == 1
+                 ? device_scales_[i].view<float>({1})
+                 : device_scales_[i].view<float>({static_cast<std::int64_t>(sequences_.size()), p.kv_heads});
+    };
+    request.q_descale = scales(0), request.k_descale = scales(1), request.v_descale = scales(2);
+    if (p.out_dtype == DType::e4m3) request.out_scale = device_scales_[3].view<float>({1});
+  }
   if (varying) {
     AttentionSequences sequences{query_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}),
                                  key_offsets_.view(DType::i32, {static_cast<std::int64_t>(sequences_.size()) + 1}), 0,
@@ -245,7 +306,8 @@ AttentionRequest RandomAttention::request(std::optional<AttentionPlan> plan) con
 std::vector<float> RandomAttention::download_out() const {
   const AttentionCase& p = problem_;
   const auto bits = out_bits();
-  std::vector<float> out(bits.size());
+  const std::size_t bytes = size_of(p.out_type());
+  std::vector<float> out(bits.size() / bytes);
   std::size_t to = 0;
   for (std::size_t s = 0; s < sequences_.size(); ++s)
     for (std::int64_t i = 0; i < sequences_[s].queries; ++i)
@@ -254,7 +316,7 @@ std::vector<float> RandomAttention::download_out() const {
             head * out_at_.head + (p.sequences.empty()
                                        ? static_cast<std::int64_t>(s) * out_at_.batch + i * out_at_.position
                                        : (sequences_[s].first_query + i) * out_at_.position);
-        for (int j = 0; j < p.value_dim; ++j) out[to++] = value_of(p.dtype, bits[size(from + j)]);
+        for (int j = 0; j < p.value_dim; ++j) out[to++] = value_at(p.out_type(), &bits[size(from + j) * bytes]);
       }
   return out;
 }
@@ -272,18 +334,22 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
   const Sequence& s = sequences_[size(sequence)];
   const auto [from, to] = seen(p.mask, s.queries, s.used, position);
   const std::int64_t kv_head = head / (p.heads / p.kv_heads);
-  const double scale = p.scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim))));
-  std::vector<double> score(size(to - from));
+  const double scale = p.scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(p.head_dim)))) *
+                       scale_of(0, sequence, kv_head) * scale_of(1, sequence, kv_head);
+  const bool short_sums = p.narrow() && short_sums_;
+  std::vector<double> score(size(to - from)), slack_of(size(to - from));
   double most = -INFINITY, slack = 0;  // slack: how far a score may be off
   const float* const query = &q[q_index(sequence, head, position)];
   for (std::int64_t j = from; j < to; ++j) {
     const float* const key = &k[kv_index(sequence, kv_head, j, false)];
-    double sum = 0, magnitude = 0;
+    double sum = 0, magnitude = 0, largest = 0;
     for (int i = 0; i < p.head_dim; ++i) {
       const double product = static_cast<double>(query[i]) * key[i];
       sum += product, magnitude += std::fabs(product);
+      largest = std::max({largest, std::fabs(sum), std::fabs(product)});
     }
     double error = 0x1p-21 * magnitude * scale;
+    if (short_sums) error += cut_off(p.head_dim, largest) * scale;
     sum *= scale;
     if (p.softcap > 0) {
       sum = p.softcap * std::tanh(sum / p.softcap);
@@ -297,23 +363,42 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
     if (p.score_of) sum = p.score_of(sum, position, j, head, sequence), error += 1e-6 * std::fabs(sum);
     if (p.sees && !p.sees(position, j, head, sequence)) sum = -INFINITY;
     score[size(j - from)] = sum;
+    slack_of[size(j - from)] = error;
     most = std::max(most, sum);
     if (sum > -INFINITY) slack = std::max(slack, error);
   }
-  if (p.sinks) most = std::max(most, static_cast<double>(sinks_[size(head)]));
+  // Of e4m3 weights are relative to 2^-5 of the next power of two.
+  if (p.narrow() && most > -INFINITY)
+    most = (std::ceil(most * std::numbers::log2e) - 5) * std::numbers::ln2;
+  else if (p.sinks)
+    most = std::max(most, static_cast<double>(sinks_[size(head)]));
   double total = p.sinks ? std::exp(sinks_[size(head)] - most) : 0;
-  std::vector<double> expected(size(p.value_dim)), magnitude(size(p.value_dim));
-  for (std::int64_t j = from; j < to; ++j) {
+  std::vector<double> expected(size(p.value_dim)), magnitude(size(p.value_dim)), doubt(size(p.value_dim));
+  std::vector<double> largest(size(p.value_dim));  // that a sum has been, or one of its terms
+  for (std::int64_t j = to - 1; j >= from; --j) {  // as steps are taken
     if (score[size(j - from)] == -INFINITY) continue;
-    const double weight = std::exp(score[size(j - from)] - most);
+    const double exact = std::exp(score[size(j - from)] - most);
+    // Powers are approximate, and their arguments rounded.
+    const double own_slack = slack_of[size(j - from)] + 1e-6 * (1 + std::fabs(score[size(j - from)]));
+    const Weight weight = p.narrow() ? in_e4m3(exact, own_slack) : Weight{exact, 0};
     const float* const value = &v[kv_index(sequence, kv_head, j, true)];
-    total += weight;
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      expected[i] += weight * value[i], magnitude[i] += weight * std::fabs(value[i]);
+    total += exact;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expected[i] += weight.value * value[i], magnitude[i] += exact * std::fabs(value[i]);
+      doubt[i] += weight.doubt * std::fabs(value[i]);
+      largest[i] = std::max({largest[i], std::fabs(expected[i]), std::fabs(weight.value * value[i])});
+    }
   }
-  // Weights and output are rounded once each; 2e-4 is for approximate powers and sums in f32.
-  const double unit = p.dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
-  const double relative = 2.02 * unit + 2e-4 + 2 * slack;
+  // Weights and output are rounded once each (of e4m3 it is known how); 2e-4 is for approximate powers and sums in f32.
+  const double unit = p.out_type() == DType::e4m3 ? 0x1p-4 : p.out_type() == DType::bf16 ? 0x1p-8 : 0x1p-11;
+  const double smallest = p.out_type() == DType::e4m3 ? 0x1p-9 : 0x1p-24;
+  const double factor = scale_of(2, sequence, kv_head) * out_scale_;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (short_sums) doubt[i] += cut_off(to - from, largest[i]);
+    for (auto* values : {&expected, &magnitude, &doubt}) (*values)[i] *= factor;
+    if (p.narrow()) doubt[i] += 1.01 * unit * std::fabs(expected[i]);
+  }
+  const double relative = (p.narrow() ? 0 : 2.02 * unit) + 2e-4 + 2 * slack;
   const std::size_t row = size((s.first_query + position) * p.heads + head);
   double worst = 0;
   const auto hold = [&](double got, double want, double bound) {
@@ -322,7 +407,7 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
   };
   for (std::size_t i = 0; i < expected.size(); ++i)
     hold(out[row * expected.size() + i], total > 0 ? expected[i] / total : 0,
-         total > 0 ? relative * magnitude[i] / total + 0x1p-24 : 0x1p-100);
+         total > 0 ? (relative * magnitude[i] + doubt[i]) / total + smallest : 0x1p-100);
   if (p.lse) {
     const std::size_t place = p.sequences.empty() ? size((sequence * p.heads + head) * p.queries + position)
                                                   : size(head * all_queries_ + s.first_query + position);

@@ -21,11 +21,16 @@ enum class HeadLayout {
   packed,           // positions first, and q, k and v of a position side by side
 };
 
+// Whether numbers of e4m3 come with scales, and for what each is one.
+enum class Scales { none, tensor, heads };
+
 struct AttentionCase {
   std::int64_t batch = 1, heads = 1, kv_heads = 1;
   std::int64_t queries = 1, keys = 1;
   int head_dim = 128, value_dim = 128;
   DType dtype = DType::bf16;
+  DType out_dtype = DType::bf16;  // where the others are e4m3
+  Scales scales = Scales::none;   // between 1/2 and 2; an output in e4m3 has one of 8
   AttentionMask mask{};
   float softcap = 0;
   std::optional<float> scale{};
@@ -47,6 +52,8 @@ struct AttentionCase {
   std::vector<std::int64_t> key_lengths{};  // keys that count, of each batch; the others are NaN
   float spread = 1;                         // of q's values: a larger one makes peaks that move
 
+  bool narrow() const { return dtype == DType::e4m3; }
+  DType out_type() const { return narrow() ? out_dtype : dtype; }
   double flops() const;  // of both products, what no query sees left out
   double bytes() const;  // of operands and results
   // What a RandomAttention takes where the device's memory is the host's: these, and float copies of the operands.
@@ -74,7 +81,7 @@ class RandomAttention {
   // The output as it is now: the elements of a row by sequence, head and position.
   std::function<std::span<const float>(std::int64_t sequence, std::int64_t head, std::int64_t position)> rows() const;
   // All bits of the output and the logarithms as they are now.
-  std::vector<std::uint16_t> out_bits() const { return out_.download<std::uint16_t>(); }
+  std::vector<std::uint8_t> out_bits() const { return out_.download<std::uint8_t>(); }
   std::vector<std::uint32_t> lse_bits() const { return lse_.download<std::uint32_t>(); }
 
  private:
@@ -85,7 +92,8 @@ class RandomAttention {
   struct Placed {  // strides in elements, of sequence, head and position
     std::int64_t batch, head, position, offset;
   };
-  View view(const Buffer& buffer, const Placed& at, std::int64_t heads, std::int64_t positions, int dim) const;
+  View view(const Buffer& buffer, DType dtype, const Placed& at, std::int64_t heads, std::int64_t positions,
+            int dim) const;
   double row_error(std::int64_t sequence, std::int64_t head, std::int64_t position, const std::vector<float>& out,
                    const std::vector<float>& lse) const;
   std::vector<float> download_out() const;  // (sequence, position, head, dim)
@@ -95,6 +103,12 @@ class RandomAttention {
   std::int64_t all_queries_ = 0, all_keys_ = 0;
   Placed q_at_{}, k_at_{}, v_at_{}, out_at_{};
   std::vector<float> slopes_, sinks_;
+  // Of q, k and v, for each sequence and head of k; then of the output.
+  std::vector<float> scales_[3];
+  float out_scale_ = 1;
+  bool short_sums_;  // products of 8-bit floats are summed with 13 bits, as the chip does
+  double scale_of(int tensor, std::int64_t sequence, std::int64_t kv_head) const;
+  std::vector<Buffer> device_scales_;
   Buffer operands_, out_, lse_, query_offsets_, key_offsets_, device_slopes_, device_sinks_, device_lengths_;
   std::vector<Buffer> arrays_;
 };

@@ -64,6 +64,9 @@ std::vector<Problem> problems() {
   documents.score_of = [](double score, std::int64_t, std::int64_t, std::int64_t head, std::int64_t) {
     return score + (head == 0 ? 0.1 : -0.1);
   };
+  AttentionCase narrow = plain, narrow_sequences = sequences(), narrow_documents = documents;
+  narrow.dtype = narrow_sequences.dtype = narrow_documents.dtype = DType::e4m3;
+  narrow.out_dtype = DType::e4m3, narrow.scales = narrow_sequences.scales = bench::Scales::heads;
   return {{"two groups", plain, {.keys = 64}},
           {"three groups, causal", causal, {.keys = 64, .groups = 3}},
           {"one group, window", window, {.keys = 48, .groups = 1, .stages = 3, .strips = 2}},
@@ -77,7 +80,10 @@ std::vector<Problem> problems() {
           {"expressions that choose steps", documents, {.keys = 48}},
           {"packed heads", packed, {.keys = 64, .groups = 1, .packed = 4}},
           {"lengths on the device", lengths, {.keys = 64}},
-          {"padded heads, sequences, sinks", padded, {.keys = 64}}};
+          {"padded heads, sequences, sinks", padded, {.keys = 64}},
+          {"e4m3", narrow, {.keys = 64}},
+          {"e4m3, sequences, three groups", narrow_sequences, {.keys = 64, .groups = 3}},
+          {"e4m3, expressions that choose steps", narrow_documents, {.keys = 64}}};
 }
 
 // The text of a header with all that it includes, each once.
@@ -110,7 +116,7 @@ class AttentionJudge : public testing::Test {
     plan.kind = problem.kind;
     ops::KernelSource source = ops::attention_source(plan);
     std::set<std::string> seen;
-    source.text = flattened("warpmill/ptx/wgmma_bf16.cuh", seen);
+    source.text = flattened(fmt::format("warpmill/ptx/wgmma_{}.cuh", name_of(plan.kind.element)), seen);
     source.text += flattened("warpmill/attention/sm90.cuh", seen);
     const std::size_t at = source.text.find(from);
     if (at == source.text.npos || source.text.find(from, at + 1) != source.text.npos) {
@@ -171,7 +177,7 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
-  const Problem &plain = all[0], &in_place = all[3], &varying = all[4];
+  const Problem &plain = all[0], &in_place = all[3], &varying = all[4], &narrow = all[14];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -217,6 +223,22 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
       {"one lane says that all have cleared theirs", varying,
        "      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);",
        "      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);"},
+      {"transposed values reach the products without a fence between the proxies", narrow,
+       "    fence::proxy_async_shared();\n    barrier::sync_warp();\n    if (threadIdx.x % 32 == 0) "
+       "mbarrier::arrive(full);",
+       "    barrier::sync_warp();\n    if (threadIdx.x % 32 == 0) mbarrier::arrive(full);"},
+      {"one lane says that all of its warp have transposed theirs", narrow,
+       "    barrier::sync_warp();\n    if (threadIdx.x % 32 == 0) mbarrier::arrive(full);",
+       "    if (threadIdx.x % 32 == 0) mbarrier::arrive(full);"},
+      {"products do not wait for all warps that transpose", narrow, "static constexpr u32 arrivals = warps;",
+       "static constexpr u32 arrivals = warps - 1;"},
+      {"nobody says that values have been transposed", narrow, "      v_ring.commit(to);\n", ""},
+      {"the copy engine is never told that values have been taken", narrow, "      arriving_ring.release(from);\n", ""},
+      {"values are let go of before they are taken", narrow,
+       "      transpose(shared.arriving[from.index], shared.v[to.index], warp, "
+       "tile.keys_before_tail(chosen.number));\n      v_ring.commit(to);\n      arriving_ring.release(from);",
+       "      arriving_ring.release(from);\n      transpose(shared.arriving[from.index], shared.v[to.index], warp, "
+       "tile.keys_before_tail(chosen.number));\n      v_ring.commit(to);"},
   };
   for (const Mutation& m : mutations) {
     SCOPED_TRACE(m.what);
@@ -229,7 +251,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
     EXPECT_GT(errors, 0u);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const Problem* p : {&plain, &in_place, &varying})  // the same way, with nothing left out
+  for (const Problem* p : {&plain, &in_place, &varying, &narrow})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

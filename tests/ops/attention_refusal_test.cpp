@@ -36,7 +36,9 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
   };
   using R = AttentionRequest;
   // Types and shapes.
-  expect("q holds f32; q, k, v and out are all bf16 or all f16", [&](R& r) { r.q = q.view(f32, {2, 4, 32, 128}); });
+  expect("q holds f32; q, k and v are all bf16, all f16 or all e4m3", [&](R& r) {
+    r.q = q.view(f32, {2, 4, 32, 128});
+  });
   expect("k holds f16", [&](R& r) { r.k = k.view(f16, shape); });
   expect("v has 3 dimensions; they are batch x heads x length x dim", [&](R& r) { r.v = v.view(bf16, {4, 64, 128}); });
   expect("the shapes do not fit: q is 2 x 4 x 64 x 128, k is 2 x 4 x 64 x 64", [&](R& r) {
@@ -47,12 +49,38 @@ TEST_F(Attention, RefusesInWordsBeforeAnythingIsLaunched) {
   expect("4 heads of q cannot share 3 heads of k and v evenly", [&](R& r) {
     r.k = k.view(bf16, {2, 3, 64, 128}), r.v = v.view(bf16, {2, 3, 64, 128});
   });
-  expect("a head dim of 100 is not served; it is a multiple of 8 from 8 to 256", [&](R& r) {
+  expect("a head dim of 100 is not served in bf16; it is a multiple of 8 from 8 to 256", [&](R& r) {
     r.q = q.view(bf16, {2, 4, 64, 100}), r.k = k.view(bf16, {2, 4, 64, 100});
   });
   expect("a value dim of 264", [&](R& r) {
     r.v = v.view(bf16, {2, 4, 64, 264}), r.out = out.view(bf16, {2, 4, 64, 264});
   });
+  expect("out holds e4m3; it is bf16, as q, k and v are", [&](R& r) { r.out = out.view(e4m3, shape); });
+  // e4m3 and its scales.
+  const Buffer scales(device, 64);
+  const auto narrow = [&](R& r, std::int64_t dim = 128) {
+    for (View* view : {&r.q, &r.k, &r.v}) *view = View(device, view->address, e4m3, {2, 4, 64, dim});
+    r.out = out.view(bf16, {2, 4, 64, dim});
+  };
+  expect("a head dim of 24 is not served in e4m3; it is a multiple of 16 from 16 to 256", [&](R& r) { narrow(r, 24); });
+  expect("k holds bf16; q, k and v are", [&](R& r) { narrow(r), r.k = k.view(bf16, shape); });
+  expect("out holds f32; that of e4m3 is bf16, f16 or e4m3", [&](R& r) { narrow(r), r.out = out.view(f32, shape); });
+  expect("k_descale is for e4m3, and q, k and v are bf16: leave it out",
+         [&](R& r) { r.k_descale = scales.view(f32, {1}); });
+  expect("v_descale holds f32 of shape 4 x 2; it is f32, one number or 2 x 4, one for each batch and head of k",
+         [&](R& r) {
+           narrow(r), r.v_descale = scales.view(f32, {4, 2});
+         });
+  expect("q_descale holds bf16 of shape 1", [&](R& r) { narrow(r), r.q_descale = scales.view(bf16, {1}); });
+  expect("out_scale is for an output in e4m3, and out is bf16",
+         [&](R& r) { narrow(r), r.out_scale = scales.view(f32, {1}); });
+  expect("out_scale holds f32 of shape 2; it is one f32",
+         [&](R& r) { narrow(r), r.out = out.view(e4m3, shape), r.out_scale = scales.view(f32, {2}); });
+  expect("out overlaps q_descale", [&](R& r) { narrow(r), r.q_descale = out.view(f32, {2, 4}); });
+  expect("impossible: a step has a multiple of 32 keys where elements have 8 bits",
+         [&](R& r) { narrow(r), r.plan = AttentionPlan{.keys = 48}; });
+  expect("impossible: the output does not fit where Q was",
+         [&](R& r) { narrow(r), r.plan = AttentionPlan{.keys = 64, .strips = 0}; });
   // What the copy engine cannot address.
   expect("k's last dimension has a stride of 2", [&](R& r) { r.k = k.view(bf16, shape, {1 << 16, 1 << 14, 256, 2}); });
   expect("q begins at", [&](R& r) { r.q = q.view(bf16, shape, {}, 2); });

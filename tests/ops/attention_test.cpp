@@ -1,4 +1,5 @@
 // The attention call, part by part: types, head dims, masks, layouts, lengths. Every row is compared with float64.
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -24,14 +25,6 @@ using bench::RandomAttention;
 using enum DType;
 
 namespace {
-
-void check(const Stream& stream, const AttentionCase& problem, std::optional<AttentionPlan> plan = {},
-           std::uint64_t seed = 1) {
-  const RandomAttention attention(stream, problem, seed);
-  wm::attention(stream, attention.request(plan));
-  stream.synchronize();
-  EXPECT_LT(attention.error(), 1);
-}
 
 // Several tiles and tails of every plan.
 AttentionCase ordinary() { return {.heads = 2, .kv_heads = 2, .queries = 300, .keys = 333}; }
@@ -347,7 +340,7 @@ TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
 TEST_F(Attention, GivesTheSameBitsEveryTime) {
   AttentionCase c{.batch = 2, .heads = 3, .kv_heads = 3, .queries = 200, .keys = 300, .mask = AttentionMask::causal()};
   const RandomAttention attention(stream, c, 11);
-  std::vector<std::uint16_t> out;
+  std::vector<std::uint8_t> out;
   std::vector<std::uint32_t> lse;
   for (int run = 0; run < settings.equal_runs; ++run) {
     attention.poison(stream);
@@ -391,7 +384,12 @@ TEST_F(Attention, IsRightForRandomProblems) {
     const int dims[] = {64, 128, 192, 256};
     c.head_dim = up_to(1) ? dims[up_to(3)] : 8 * static_cast<int>(1 + up_to(31));
     c.value_dim = up_to(2) ? c.head_dim : 8 * static_cast<int>(1 + up_to(31));
-    c.dtype = up_to(1) ? bf16 : f16;
+    c.dtype = std::array{bf16, f16, e4m3}[static_cast<std::size_t>(up_to(2))];
+    if (c.narrow()) {
+      c.head_dim = (c.head_dim + 15) / 16 * 16, c.value_dim = (c.value_dim + 15) / 16 * 16;
+      c.out_dtype = std::array{bf16, f16, e4m3}[static_cast<std::size_t>(up_to(2))];
+      c.scales = bench::Scales(up_to(2));
+    }
     c.kv_heads = 1 + up_to(1);
     c.heads = c.kv_heads * (1 + up_to(2));
     c.queries = 1 + up_to(settings.longest_attention), c.keys = up_to(settings.longest_attention);

@@ -1,6 +1,7 @@
 // ALiBi: a score loses the slope of its head for each position between the key and the one opposite the query.
 #pragma once
 
+#include "warpmill/attention/scales.cuh"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/attention/tiles.cuh"
 
@@ -11,9 +12,10 @@ template <AttentionPlan plan>
 class AlibiBias {
  public:
   AlibiBias() = default;
-  WM_DEVICE AlibiBias(const AttentionArguments& args, const Tile<plan>& tile, u32 first_query)
-      : slope_(reinterpret_cast<const f32*>(args.slopes)[tile.head] * args.alibi_unit),
-        scale_(args.scale_log2),
+  WM_DEVICE AlibiBias(const AttentionArguments& args, const ScalesOf<plan>& scales, const Tile<plan>& tile,
+                      u32 first_query)
+      : slope_(reinterpret_cast<const f32*>(args.slopes)[tile.head] * scales.alibi_unit),
+        scale_(scales.scale_log2),
         diagonal_(Sight<plan>::diagonal(args, tile.sequence, first_query)) {
     asm volatile("" : "+f"(slope_));  // read once, here
   }

@@ -6,6 +6,13 @@
 
 namespace wm {
 
+// One number for each batch and head of K and V, f32 in device memory; strides in elements, 0 where one serves all.
+struct HeadScales {
+  unsigned long long at;  // 0: none, all are 1
+  long long batch_stride, head_stride;
+  constexpr bool operator==(const HeadScales&) const = default;
+};
+
 struct AttentionArguments {
   TensorMap q, k, v, out;  // (dim, position, head, batch); boxes of one swizzle width by 64 queries, by a
                            // step of keys, and of the output by a warp's rows
@@ -35,6 +42,10 @@ struct AttentionArguments {
   float score_scale;
   static constexpr int most_arrays = 8;
   unsigned long long arrays[most_arrays];
+  // Of e4m3: what its numbers are to be multiplied with, and the output on its way to e4m3 (f32 in device memory, or
+  // 0).
+  HeadScales q_scales, k_scales, v_scales;
+  unsigned long long out_scale;
 };
 
 }  // namespace wm

@@ -12,12 +12,12 @@ namespace wm {
 enum class AttentionBarrier : u32 { block, group, turn = group + 3, order = turn + 3 };  // group and turn: one for each
 
 template <AttentionPlan plan>
-struct AttentionShared {
+struct AttentionShared : ArrivingTiles<plan> {
   using E = Element<plan.kind.element>;
   using QTile = OperandTile<E, Major::k, plan.group_rows(), plan.head_columns()>;
   using KTile = OperandTile<E, Major::k, plan.keys, plan.head_columns()>;
-  using VTile = OperandTile<E, Major::mn, plan.value_columns(), plan.keys>;
-  using Strip = SharedTile<E, plan.group_rows(), plan.strip_columns>;
+  using VTile = OperandTile<E, plan.kind.narrow() ? Major::k : Major::mn, plan.value_columns(), plan.keys>;
+  using Strip = SharedTile<Element<plan.kind.out_element()>, plan.group_rows(), plan.strip_columns()>;
   QTile q[plan.groups];
   KTile k[plan.stages];
   VTile v[plan.stages];
@@ -27,6 +27,27 @@ struct AttentionShared {
   u64 tail[plan.stages];
   TilesShared<plan> tiles;
   Select<plan.kind.expressions.of_steps(), StepsShared<plan>, Nothing> steps;
+  Select<plan.kind.narrow(), RingBarriers<plan.stages>, Nothing> arriving_ring;
+};
+
+template <AttentionPlan plan>
+struct AttentionRings {
+  using Shared = AttentionShared<plan>;
+  static constexpr Readers one_group{.groups = 1, .threads = warpgroup_threads};
+  static constexpr Readers all_groups{.groups = plan.groups, .threads = warpgroup_threads};
+  using Q = Ring<"q", 1, TmaCourier<sizeof(typename Shared::QTile)>, one_group>;
+  using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, all_groups>;
+  // Of what products read. Values of 8 bits come by a ring of their own, and warps of ours bring them from there.
+  using VCourier =
+      Select<plan.kind.narrow(), WarpCourier<transposing_warps>, TmaCourier<sizeof(typename Shared::VTile)>>;
+  using V = Ring<"v", plan.stages, VCourier, all_groups>;
+  using LoadedV = Select<plan.kind.narrow(), ArrivingRing<plan>, V>;
+  static WM_DEVICE auto& loaded_v(Shared& shared) {
+    if constexpr (plan.kind.narrow())
+      return shared.arriving_ring;
+    else
+      return shared.v_ring;
+  }
 };
 
 // The output of a group's 64 queries, and where they are asked for the logarithms of its rows' sums. Each warp writes
@@ -44,13 +65,13 @@ class AttentionWriter {
     if (args_.lse) write_lse(totals.log2, tile, first_query);
     const u32 first = first_query + Packing<plan>(args_).query_of(WarpTogether::first_row());
     if (first >= tile.sequence.queries) return;
-    constexpr int whole_strips = plan.value_columns() / plan.strip_columns,
-                  columns_left = plan.value_columns() % plan.strip_columns;
+    constexpr int whole_strips = plan.value_columns() / plan.strip_columns(),
+                  columns_left = plan.value_columns() % plan.strip_columns();
 #pragma unroll
     for (int i = 0; i < whole_strips; ++i)
-      write_strip(i, sums.template slice<plan.strip_columns>(i * plan.strip_columns), totals, tile, first);
+      write_strip(i, sums.template slice<plan.strip_columns()>(i * plan.strip_columns()), totals, tile, first);
     if constexpr (columns_left > 0)
-      write_strip(whole_strips, sums.template slice<columns_left>(whole_strips * plan.strip_columns), totals, tile,
+      write_strip(whole_strips, sums.template slice<columns_left>(whole_strips * plan.strip_columns()), totals, tile,
                   first);
   }
   // Of queries that see no key: zeros, and for the logarithm of each what it is then.
@@ -102,7 +123,7 @@ class AttentionWriter {
   WM_DEVICE void send(Strip& strip, int number, const Tile<plan>& tile, u32 first) {
     strips_.filled();
     const u32 queries = tile.sequence.queries;
-    const i32 column = number * plan.strip_columns, position = tile.sequence.first_query + first;
+    const i32 column = number * plan.strip_columns(), position = tile.sequence.first_query + first;
     if constexpr (plan.packed >
                   0) {  // the rows of a box are some queries of some heads; beyond the last of each is nothing
       const u32 head = tile.group_head(args_, group_) + Packing<plan>(args_).head_of(WarpTogether::first_row()),
@@ -123,7 +144,7 @@ class AttentionWriter {
     E* const out = reinterpret_cast<E*>(args_.out_at) + position * args_.out_position_stride +
                    head * args_.out_head_stride + column;
     u32 chunks = Strip::chunks;  // that a row has here
-    if constexpr (plan.kind.value_dim % plan.strip_columns != 0)
+    if constexpr (plan.kind.value_dim % plan.strip_columns() != 0)
       chunks = min(chunks, (plan.kind.value_dim - column) / chunk_elements);
 #pragma unroll 1
     for (u32 i = threadIdx.x % 32; i < rows * chunks; i += 32) {

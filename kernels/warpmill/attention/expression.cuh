@@ -1,7 +1,7 @@
 // The caller's own expressions: of a score, of which keys a query sees, and of which steps of keys a tile takes.
 #pragma once
 
-#include "warpmill/attention/tiles.cuh"
+#include "warpmill/attention/scales.cuh"
 
 namespace wm {
 
@@ -13,14 +13,15 @@ struct CallersOwn;
 template <AttentionPlan plan>
 class Expressions {
  public:
-  WM_DEVICE Expressions(const AttentionArguments& args, const Tile<plan>& tile, u32 first_query)
-      : args_(args), tile_(tile), first_query_(first_query) {}
+  WM_DEVICE Expressions(const AttentionArguments& args, const ScalesOf<plan>& scales, const Tile<plan>& tile,
+                        u32 first_query)
+      : args_(args), scales_(scales), tile_(tile), first_query_(first_query) {}
 
   // The scores of a step become what the caller makes of them.
   template <class Scores>
   WM_DEVICE void change(Scores& scores, i32 step) const {
     each(scores, step, [&](f32& score, i32 query, i32 key) {
-      score = CallersOwn<plan>::score(args_, score * args_.score_scale, query, key, tile_);
+      score = CallersOwn<plan>::score(args_, score * scales_.score_scale, query, key, tile_);
     });
   }
   // Those of keys that a query does not see become -infinity.
@@ -44,6 +45,7 @@ class Expressions {
   }
 
   const AttentionArguments& args_;
+  const ScalesOf<plan>& scales_;
   const Tile<plan>& tile_;
   u32 first_query_;
 };
@@ -64,9 +66,10 @@ struct StepsShared {
   RingBarriers<step_stages> ring;
 };
 template <AttentionPlan plan>
-using StepRing = Ring<"step", step_stages, StoreCourier<1>, Readers{.groups = plan.groups * 4, .threads = 32}>;
+using StepRing = Ring<"step", step_stages, StoreCourier<1>,
+                      Readers{.groups = plan.groups * 4 + (plan.kind.narrow() ? transposing_warps : 0), .threads = 32}>;
 
-// The multiply groups' side. Whole warps.
+// The side of the multiply groups, and of who transposes values for them. Whole warps.
 struct NoSteps {
   WM_DEVICE explicit NoSteps(const Nothing&) {}
 };

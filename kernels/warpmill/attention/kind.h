@@ -42,7 +42,8 @@ struct ExpressionFacts {
 
 struct AttentionKind {
   DType element = DType::bf16;  // of Q, K, V and the output
-  int head_dim = 128;           // of Q and K: a multiple of 8, as the value dim
+  DType out = DType::bf16;      // of the output, where elements are e4m3
+  int head_dim = 128;           // of Q and K: a multiple of 8 (e4m3: 16), as the value dim
   int value_dim = 128;          // of V and the output
   MaskFacts mask{};
   bool softcap = false;    // scores go through softcap * tanh(score / softcap)
@@ -55,6 +56,7 @@ struct AttentionKind {
   template <class Kind, class Visit>
   static constexpr void each_field(Kind& kind, Visit&& visit) {
     visit("element", kind.element);
+    visit("out", kind.out);
     visit("head_dim", kind.head_dim);
     visit("value_dim", kind.value_dim);
     visit("mask", kind.mask);
@@ -69,6 +71,9 @@ struct AttentionKind {
 
   // Whether keys end inside what the copy engine brings, so that others' may follow them.
   constexpr bool has_tails() const { return sequences || lengths; }
+  // 8-bit elements: they come with scales, and wgmma wants the values with keys side by side.
+  constexpr bool narrow() const { return element == DType::e4m3; }
+  constexpr DType out_element() const { return narrow() ? out : element; }
 };
 
 }  // namespace wm

@@ -13,12 +13,14 @@ struct Sequence {
   u32 batch;                   // coordinate in the tensors
 };
 
-// Expressions ask which one it is, too.
+// Expressions ask which one it is, too, and so do scales.
 struct NumberedSequence : Sequence {
   u32 number;
 };
 template <AttentionPlan plan>
-using SequenceOf = Select<plan.kind.expressions.any(), NumberedSequence, Sequence>;
+inline constexpr bool numbered = plan.kind.expressions.any() || plan.kind.narrow();
+template <AttentionPlan plan>
+using SequenceOf = Select<numbered<plan>, NumberedSequence, Sequence>;
 
 namespace detail {
 template <AttentionPlan plan>
@@ -40,7 +42,7 @@ WM_DEVICE Sequence place_of(const AttentionArguments& args, u32 batch) {
 
 template <AttentionPlan plan>
 WM_DEVICE SequenceOf<plan> sequence_of(const AttentionArguments& args, u32 batch) {
-  if constexpr (plan.kind.expressions.any())
+  if constexpr (numbered<plan>)
     return {detail::place_of<plan>(args, batch), batch};
   else
     return detail::place_of<plan>(args, batch);

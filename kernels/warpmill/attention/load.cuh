@@ -9,10 +9,32 @@
 
 namespace wm {
 
-// Every stage of every tile of this block, as soon as it is free. The number of tiles.
-template <AttentionPlan plan, class Rings>
+// The values of a step: where products read them, or of 8 bits where they are transposed from.
+template <AttentionPlan plan, class Shared, class VRing>
+WM_DEVICE void load_values(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 kv_head,
+                           Shared& shared, VRing& v_ring) {
+  stamp<"load", "wait v">(step);
+  const i32 batch = tile.sequence.batch;
+  if constexpr (plan.kind.narrow()) {
+    const Stage stage = v_ring.acquire();
+    stamp<"load", "copy v">(step);
+    shared.arriving[stage.index].load(args.v, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch},
+                                      stage.full);
+  } else {
+    const bool tail = tile.keys_before_tail(step) > 0;
+    const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
+    const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
+    if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
+    stamp<"load", "copy v">(step);
+    shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step * plan.keys, {kv_head, batch}, there);
+  }
+}
+
+// Every stage of every tile of this block, as soon as it is free. The number of tiles. `v_ring` is of the values as
+// they come.
+template <AttentionPlan plan, class Rings, class VRing>
 WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared& shared, typename Rings::K& k_ring,
-                         typename Rings::V& v_ring) {
+                         VRing& v_ring) {
   u32 tiles = 0;
   TileTaker<plan> taker(args, shared.tiles);
   for (Tile<plan> tile; taker.next(tile);) {
@@ -24,15 +46,7 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
       stamp<"load", "copy k">(step);
       shared.k[stage.index].load(args.k, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch}, stage.full);
     };
-    const auto load_v = [&](i32 step) {
-      stamp<"load", "wait v">(step);
-      const bool tail = tile.keys_before_tail(step) > 0;
-      const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
-      const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
-      if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
-      stamp<"load", "copy v">(step);
-      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step * plan.keys, {kv_head, batch}, there);
-    };
+    const auto load_v = [&](i32 step) { load_values(args, tile, step, kv_head, shared, v_ring); };
     const i32 begin = sight.begin(), last = sight.end() - 1;
     if (last >= begin) load_k(last);
 #pragma unroll
@@ -62,9 +76,9 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
 
 // The same where expressions say which steps a tile takes, and the multiply groups are told of each. The whole warp
 // asks, its first lane copies.
-template <AttentionPlan plan, class Rings>
+template <AttentionPlan plan, class Rings, class VRing>
 WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::Shared& shared,
-                                typename Rings::K& k_ring, typename Rings::V& v_ring) {
+                                typename Rings::K& k_ring, VRing& v_ring) {
   StepRing<plan> step_ring(shared.steps.ring);
   TileTaker<plan> taker(args, shared.tiles);
   const bool first_lane = threadIdx.x % 32 == 0;
@@ -83,13 +97,6 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
       const Stage stage = k_ring.acquire();
       shared.k[stage.index].load(args.k, tile.sequence.first_key + step.number * plan.keys, 0, {kv_head, batch},
                                  stage.full);
-    };
-    const auto load_v = [&](ChosenStep step) {
-      const bool tail = tile.keys_before_tail(step.number) > 0;
-      const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
-      const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
-      if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
-      shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step.number * plan.keys, {kv_head, batch}, there);
     };
     ChosenStep step, following;
     const bool any = sight.end() > sight.begin();
@@ -112,7 +119,7 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
         after = chooser.next();
         if (first_lane) load_k(following, after.none());
       }
-      if (first_lane) load_v(step);
+      if (first_lane) load_values(args, tile, step.number, kv_head, shared, v_ring);
       step = following;
       following = after;
     }

@@ -35,8 +35,7 @@ struct AttentionPlan {
   static constexpr int wgmma_rows = 64;
   static constexpr int register_limit = 65536;  // a multiprocessor has
   static constexpr int shared_limit = 232448;   // bytes of a block
-  static constexpr int element_bytes = 2;
-  static constexpr int barrier_bytes = 1024;  // what barriers and the schedule may take, rounded up
+  static constexpr int barrier_bytes = 1024;    // what barriers and the schedule may take, rounded up
 
   constexpr int group_rows() const { return wgmma_rows; }  // queries of a group
   constexpr int rows() const { return groups * group_rows(); }
@@ -51,21 +50,29 @@ struct AttentionPlan {
   constexpr int threads() const { return group_threads * (1 + groups); }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
-  // The copy engine fills whole swizzle widths and leaves zeros where a head has ended; products go to the next 16.
+  // The copy engine fills whole swizzle widths and leaves zeros where a head has ended; products go to the next 32
+  // bytes along k, and to the next 16 columns of the output.
   static constexpr int rounded(int size, int to) { return (size + to - 1) / to * to; }
-  constexpr int head_columns() const { return rounded(kind.head_dim, 16); }
+  static constexpr int width_bytes = 128;  // of the swizzle
+  constexpr int element_bytes() const { return kind.narrow() ? 1 : 2; }
+  constexpr int width_columns() const { return width_bytes / element_bytes(); }
+  constexpr int product_columns() const { return 32 / element_bytes(); }  // of k, in one wgmma
+  constexpr int head_columns() const { return rounded(kind.head_dim, product_columns()); }
   constexpr int value_columns() const { return rounded(kind.value_dim, 16); }
-  constexpr int head_bytes() const { return rounded(kind.head_dim, strip_columns) * element_bytes; }
-  constexpr int value_bytes() const { return rounded(kind.value_dim, strip_columns) * element_bytes; }
+  constexpr int head_bytes() const { return rounded(kind.head_dim * element_bytes(), width_bytes); }
+  constexpr int value_bytes() const { return rounded(kind.value_dim * element_bytes(), width_bytes); }
   constexpr int q_bytes() const { return group_rows() * head_bytes(); }  // of one group
   constexpr int k_bytes() const { return keys * head_bytes(); }
   constexpr int v_bytes() const { return keys * value_bytes(); }
-  static constexpr int strip_columns = 64;  // one swizzle width
-  static constexpr int out_rows = 16;       // that leave together: a warp's
-  constexpr int strip_bytes() const { return group_rows() * strip_columns * element_bytes; }
-  constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns) / strip_columns; }
+  // Values of 8 bits once more, transposed: a row for each element of a head, in swizzle widths of keys.
+  constexpr int transposed_bytes() const { return kind.narrow() ? value_columns() * rounded(keys, width_bytes) : 0; }
+  constexpr int strip_columns() const { return kind.out_element() == DType::e4m3 ? 128 : 64; }  // one swizzle width
+  static constexpr int out_rows = 16;  // that leave together: a warp's
+  constexpr int strip_bytes() const { return group_rows() * width_bytes; }
+  constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns()) / strip_columns(); }
   constexpr int shared_bytes() const {
-    return groups * (q_bytes() + strips * strip_bytes()) + stages * (k_bytes() + v_bytes()) + barrier_bytes;
+    return groups * (q_bytes() + strips * strip_bytes()) + stages * (k_bytes() + v_bytes() + transposed_bytes()) +
+           barrier_bytes;
   }
 
   // Registers of a thread. What the roles take together is at most what the block was started with: an equal share for
@@ -81,11 +88,11 @@ struct AttentionPlan {
   constexpr int registers() const { return group_threads * (load_registers() + groups * multiply_registers()); }
   constexpr int registers_at_start() const { return register_limit / threads() / 8 * 8 * threads(); }
   // Scores, their rounded weights, and the output's sums.
-  constexpr int held_registers() const { return keys / 2 + keys / 4 + value_columns() / 2; }
+  constexpr int held_registers() const { return keys / 2 + keys * element_bytes() / 8 + value_columns() / 2; }
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
   constexpr int other_registers() const {
-    if (!changes_scores()) return moves_registers() ? 28 : 56;  // a group alone that holds 200 spills
+    if (!changes_scores()) return !moves_registers() ? 56 : kind.narrow() ? 40 : 28;  // alone, a group of 200 spills
     if (kind.value_dim > 192) return 60;
     return !kind.expressions.any() ? 40 : groups == 3 ? 48 : 52;
   }
@@ -94,13 +101,19 @@ struct AttentionPlan {
   constexpr const char* problem() const {
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
+    if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
     if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
     if (strips < 0 || strips > 4) return "a group has 0 to 4 strips of the output in flight";
     if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
     if (kind.value_dim < 8 || kind.value_dim > 256 || kind.value_dim % 8)
       return "a value dim is 8 to 256, a multiple of 8";
-    if (strips == 0 && value_bytes() > head_bytes()) return "the output does not fit where Q was: strips is 1 at least";
-    if (kind.element != DType::bf16 && kind.element != DType::f16) return "elements are bf16 or f16";
+    if (strips == 0 && (kind.narrow() || value_bytes() > head_bytes()))
+      return "the output does not fit where Q was: strips is 1 at least";
+    if (kind.element != DType::bf16 && kind.element != DType::f16 && kind.element != DType::e4m3)
+      return "elements are bf16, f16 or e4m3";
+    if (kind.narrow() && (kind.head_dim % 16 || kind.value_dim % 16)) return "dims in e4m3 are multiples of 16";
+    if (kind.out != DType::bf16 && (!kind.narrow() || (kind.out != DType::f16 && kind.out != DType::e4m3)))
+      return "the output of e4m3 is bf16, f16 or e4m3; any other has its operands' type";
     if (kind.mask.left && !kind.mask.right) return "a mask with a limit to the left has one to the right";
     if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
     if (moves_registers() && registers() > registers_at_start())

@@ -7,13 +7,16 @@
 //
 //   shared memory   q[group]    (64, head_dim)       K-major       as the groups take them; zeros up to a whole
 //                   k[stage]    (keys, head_dim)     K-major       number of swizzle widths
-//                   v[stage]    (value_dim, keys)    MN-major: a row for each key
+//                   v[stage]    (value_dim, keys)    MN-major: a row for each key; of 8 bits K-major
+//                   arriving[stage]  (keys, value_dim)  of 8 bits only: values as they come, before they are transposed
 //                   out[group]  (64, 64)             a strip of the output, unless it leaves from q[group]
 //   barriers        q[g].full   1 arrival (the load thread, which announces the bytes) + the bytes
 //                   q[g].empty  1 arrival of group g
 //                   k.full, v.full    as q's; k.empty, v.empty: 1 arrival of each group
 //                   tile.full         1 arrival (the load thread, which has taken a tile); tile.empty: each warp that
 //                                     reads which
+//                   arriving.full     as k.full, where values are transposed by three warps of the load warpgroup: then
+//                                     v.full has one arrival of each of them, and so has arriving.empty
 //                   tail[stage]       as k.full: values whose last rows are another sequence's, and must be cleared
 //                                     by a warp of the load warpgroup before v.full
 //
@@ -24,6 +27,7 @@
 #include "warpmill/attention/block.cuh"
 #include "warpmill/attention/load.cuh"
 #include "warpmill/attention/softcap.cuh"
+#include "warpmill/attention/values.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/pipeline/turns.cuh"
@@ -34,16 +38,6 @@
 #include "warpmill/tile/shared_memory.cuh"
 
 namespace wm {
-
-template <AttentionPlan plan>
-struct AttentionRings {
-  using Shared = AttentionShared<plan>;
-  static constexpr Readers one_group{.groups = 1, .threads = warpgroup_threads};
-  static constexpr Readers all_groups{.groups = plan.groups, .threads = warpgroup_threads};
-  using Q = Ring<"q", 1, TmaCourier<sizeof(typename Shared::QTile)>, one_group>;
-  using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, all_groups>;
-  using V = Ring<"v", plan.stages, TmaCourier<sizeof(typename Shared::VTile)>, all_groups>;
-};
 
 // What a row's sum has besides its keys, in powers of two: the logit of its head's sink.
 template <AttentionPlan plan>
@@ -86,7 +80,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     if constexpr (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0)
       asm volatile("" : "+r"(own_group));
     auto& q = shared.q[own_group];
-    Softmax<plan.kind.alibi != Alibi::none> softmax(args.scale_log2);
+    const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
+    Softmax<E, plan.kind.alibi != Alibi::none> softmax(scales.scale_log2);
     Fragment<plan.value_columns()> sums;
     const i32 begin = sight.begin(), last = sight.end() - 1;
     stamp<"multiply", "wait q">(last);
@@ -125,12 +120,12 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     }
     bool started = false;  // the sums hold something
     i32 step = chooses ? chosen.number : last;
-    const Expressions<plan> expressions(args, tile, first_query);
+    const Expressions<plan> expressions(args, scales, tile, first_query);
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
-    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, tile, first_query);
+    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
     // A cap alone may be left to the weights.
     constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores();
-    const Softcap softcap(args);
+    const Softcap<plan> softcap(scales);
     const auto adjust = [&] {  // the scores of the step, before anybody weighs them
       if constexpr (plan.kind.softcap && !caps_late) softcap.cap(scores);
       if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
@@ -205,10 +200,14 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     wgmma::wait<0>(sums.value);
     v_ring.release(v_stage);
     stamp<"multiply", "store">(first_query);
+    SoftmaxTotals totals;
     if constexpr (plan.kind.sinks)
-      writer.write(sums, softmax.totals(sinks), tile, first_query);
+      totals = softmax.totals(sinks);
     else
-      writer.write(sums, softmax.totals(), tile, first_query);
+      totals = softmax.totals();
+    if constexpr (plan.kind.narrow())
+      for (f32& inverse : totals.inverse.value) inverse *= out_scale<plan>(args, tile);
+    writer.write(sums, totals, tile, first_query);
     if constexpr (plan.strips == 0) {
       writer.drain();
       q_ring.release(q_stage);
@@ -231,9 +230,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     for (int group = 0; group < plan.groups; ++group) typename Rings::Q(shared.q_ring[group]).init();
     typename Rings::K(shared.k_ring).init();
     typename Rings::V(shared.v_ring).init();
+    if constexpr (plan.kind.narrow()) ArrivingRing<plan>(shared.arriving_ring).init();
     TileRing<plan>(shared.tiles.ring).init();
     if constexpr (plan.kind.expressions.of_steps()) StepRing<plan>(shared.steps.ring).init();
-    if constexpr (plan.kind.has_tails()) {
+    if constexpr (plan.kind.has_tails() && !plan.kind.narrow()) {
       name_shared<"tail">(shared.tail);
       for (u64& barrier : shared.tail) mbarrier::init(&barrier, 1);
     }
@@ -254,7 +254,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     }
     const u32 warp = warp_of_warpgroup();  // here, where all lanes are: it is a shuffle
     typename Rings::K k_ring(shared.k_ring);
-    typename Rings::V v_ring(shared.v_ring);
+    typename Rings::LoadedV v_ring(Rings::loaded_v(shared));
     if (plan.kind.expressions.of_steps() && warp == 0) {
       grid::wait();
       if constexpr (plan.kind.expressions.of_steps()) load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring);
@@ -263,6 +263,8 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
       grid::wait();
       load_tiles<plan, Rings>(args, shared, k_ring, v_ring);
       grid::launch_dependents();
+    } else if constexpr (plan.kind.narrow()) {
+      if (warp > 0) transpose_values<plan>(args, shared, warp - 1);
     } else if (plan.kind.has_tails() && warp == 1) {
       clear_tails<plan, Rings>(args, shared);
     }

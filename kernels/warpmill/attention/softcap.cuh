@@ -1,21 +1,22 @@
 // Softcap: a score becomes cap * tanh(score / cap).
 #pragma once
 
-#include "warpmill/attention/arguments.h"
+#include "warpmill/attention/scales.cuh"
 #include "warpmill/attention/softmax.cuh"
 
 namespace wm {
 
+template <AttentionPlan plan>
 class Softcap {
  public:
-  WM_DEVICE explicit Softcap(const AttentionArguments& args) : args_(args) {}
+  WM_DEVICE explicit Softcap(const ScalesOf<plan>& scales) : scales_(scales) {}
 
   // tanh(score / cap): the softmax's scale, which follows, has the cap. One more of what the special-function units do,
   // which exponentials keep busy.
   template <class Scores>
   WM_DEVICE void cap(Scores& scores) const {
 #pragma unroll
-    for (f32& score : scores.value) score = tanh_approximate(score * args_.softcap_inner);
+    for (f32& score : scores.value) score = tanh_approximate(score * scales_.softcap_inner);
   }
 
   // What takes a score to the power of two of its capped one, by a series of odd powers up to the fifth. Where the
@@ -23,12 +24,12 @@ class Softcap {
   // on both sides, it goes on rising, so that a power that is small enough says that the score was.
   WM_DEVICE f32 factor(f32 score) const {
     const f32 square = score * score;
-    return fmaf(fmaf(args_.softcap_series[2], square, args_.softcap_series[1]), square, args_.softcap_series[0]);
+    return fmaf(fmaf(scales_.softcap_series[2], square, scales_.softcap_series[1]), square, scales_.softcap_series[0]);
   }
-  WM_DEVICE f32 most() const { return args_.softcap_most; }  // in powers of two
+  WM_DEVICE f32 most() const { return scales_.softcap_most; }  // in powers of two
 
  private:
-  const AttentionArguments& args_;
+  const ScalesOf<plan>& scales_;
 };
 
 }  // namespace wm

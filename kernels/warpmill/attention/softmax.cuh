@@ -27,7 +27,11 @@ struct SoftmaxTotals {
 
 // The state of a thread's two rows. `scale` takes a score to a power of two; it is positive. Whole warps. Where it is
 // `shifted`, every score of the thread's rows is meant with what shift() was told last added to it, scaled.
-template <bool shifted = false>
+//
+// Weights are rounded to `Element`. Those of e4m3 go from 2^-9 to 448: the base is less than the largest score by 5, so
+// that 14 powers of two below it count and it may grow by 3; and it is a whole number, so that how a weight is rounded
+// does not follow from the base, unless it is less than 2^-6.
+template <class Element, bool shifted = false>
 class Softmax {
  public:
   using Rows = RowPair;  // a number for each
@@ -43,7 +47,7 @@ class Softmax {
   // Scores become weights 2^(scale score - base), rounded for the next product, and are added to the rows' sums. The
   // base becomes the largest score so far, if that is larger by more than 8 or the row has none yet: it need not be
   // the largest, because the final division settles what it is.
-  template <class Element, int columns>
+  template <int columns>
   WM_DEVICE Rescale weigh(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
     const Rescale rescale = move_base(thread_maximum(scores));
     const RowPair base{base_.value[0] == -infinity ? 0.f : base_.value[0],
@@ -54,16 +58,17 @@ class Softmax {
   }
   // The same with the base as it is, without a look at the scores. False where the sums say that a weight may be too
   // large, or a row has no base: then nothing has happened but that the weights are lost.
-  template <class Element, int columns>
+  template <int columns>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights) {
-    return add_blindly(make_weights(scores, of_step(base_), weights));  // of -infinity: infinite ones
+    return add_blindly(make_weights(scores, of_step(base_), weights), weights);  // of -infinity: infinite ones
   }
   // The same of scores that have yet to be capped, where may_cap() is true.
-  template <class Element, int columns, class Cap>
+  template <int columns, class Cap>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights,
                                const Cap& cap) {
     return add_blindly(make_weights(scores, base_, weights,
-                                    [&](f32 score, f32 base) { return fmaf(score, cap.factor(score), -base); }));
+                                    [&](f32 score, f32 base) { return fmaf(score, cap.factor(score), -base); }),
+                       weights);
   }
   // Whether the cap's series is right wherever it counts: weights that are not too large are of scores it reaches, and
   // scores that are too small for it have weights of 2^-24 at most.
@@ -103,6 +108,17 @@ class Softmax {
   }
 
  private:
+  static constexpr bool narrow = sizeof(Element) == 1;
+  // Of weights without a sign: 0x78 is 256, and above it are larger ones and what is no number.
+  template <int columns>
+  static WM_DEVICE bool below_256(const RegisterOperand<Element, columns>& weights) {
+    u32 beyond = 0;
+#pragma unroll
+    for (const auto& step : weights.word)
+#pragma unroll
+      for (const u32 word : step) beyond |= word + 0x08080808;
+    return (beyond & 0x80808080) == 0;
+  }
   // What the scores of this step are relative to, as they are.
   WM_DEVICE RowPair of_step(RowPair base) const {
     if constexpr (shifted) return {base.value[0] - shift_.value[0], base.value[1] - shift_.value[1]};
@@ -112,19 +128,25 @@ class Softmax {
     if constexpr (shifted) return fmaf(score, scale_, shift_.value[row]);
     return score * scale_;
   }
-  static constexpr f32 log2_largest = 15.f;  // weight of a step made blindly: f16 goes up to 65504
-  WM_DEVICE bool add_blindly(RowPair sum) {
+  // Weight of a step made blindly: f16 goes up to 65504.
+  static constexpr f32 log2_largest = narrow ? 8.f : 15.f;
+  template <int columns>
+  WM_DEVICE bool add_blindly(RowPair sum, const RegisterOperand<Element, columns>& weights) {
     constexpr f32 largest = 0x1p15f;
-    if (!__all_sync(0xffffffffu, sum.value[0] <= largest && sum.value[1] <= largest)) return false;
+    if constexpr (narrow) {
+      if (!__all_sync(0xffffffffu, below_256(weights))) return false;
+    } else if (!__all_sync(0xffffffffu, sum.value[0] <= largest && sum.value[1] <= largest)) {
+      return false;
+    }
     sum_.value[0] += sum.value[0], sum_.value[1] += sum.value[1];
     return true;
   }
-  template <class Element, int columns>
+  template <int columns>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights) const {
     return make_weights(scores, base, weights, [&](f32 score, f32 of) { return fmaf(score, scale_, -of); });
   }
-  template <class Element, int columns, class Power>
+  template <int columns, class Power>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights, const Power& power) const {
     RowPair sum{0.f, 0.f};
@@ -137,7 +159,7 @@ class Softmax {
         pair[side] = power_of_two(power(scores.value[i + side], base.value[half]));
         sum.value[half] += pair[side];
       }
-      weights.word[i / 8][i / 2 % 4] = pack<Element>(pair[0], pair[1]);
+      weights.set(i, pair[0], pair[1]);
     }
     return sum;
   }
@@ -149,7 +171,7 @@ class Softmax {
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       // Where nothing was seen yet the difference may be no number, and then the base moves too.
-      stays &= scaled(of_thread.value[row], row) - base_.value[row] <= 8.f;
+      stays &= scaled(of_thread.value[row], row) - base_.value[row] <= (narrow ? 7.f : 8.f);
     if (__all_sync(0xffffffffu, stays)) return rescale;
     rescale.needed = true;
     if constexpr (shifted)  // which may differ between the threads of a row
@@ -157,7 +179,8 @@ class Softmax {
     const RowPair most = row_maximum(of_thread);
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      const f32 before = base_.value[row], now = fmaxf(before, shifted ? most.value[row] : most.value[row] * scale_);
+      const f32 before = base_.value[row], largest = shifted ? most.value[row] : most.value[row] * scale_;
+      const f32 now = fmaxf(before, narrow ? ceilf(largest) - 5.f : largest);
       rescale.factor.value[row] = before == -infinity ? 1.f : power_of_two(before - now);
       sum_.value[row] *= rescale.factor.value[row];
       base_.value[row] = now;

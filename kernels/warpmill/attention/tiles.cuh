@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpmill/attention/arguments.h"
+#include "warpmill/attention/arriving.cuh"
 #include "warpmill/attention/mask.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/roles.cuh"
@@ -64,9 +65,10 @@ struct TilesShared {
   RingBarriers<tile_stages> ring;
   Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
 };
-// Read by each warp of the multiply groups, and by the one that clears tails.
+// Read by each warp of the multiply groups, and by those that transpose values or the one that clears tails.
 template <AttentionPlan plan>
-inline constexpr Readers tile_readers{.groups = plan.groups * 4 + plan.kind.has_tails(), .threads = 32};
+inline constexpr Readers tile_readers{
+    .groups = plan.groups * 4 + (plan.kind.narrow() ? transposing_warps : plan.kind.has_tails()), .threads = 32};
 template <AttentionPlan plan>
 using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, tile_readers<plan>>;
 

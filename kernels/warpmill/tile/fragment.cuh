@@ -83,20 +83,27 @@ WM_DEVICE RowPair whole_row_sum(RowPair of_thread) {
   return detail::across_row(of_thread, [](f32 a, f32 b) { return a + b; });
 }
 
-// Sums as the A operand of the next product: 64 rows by `k`, rounded to `Element` (bf16 or f16), in the registers where
-// they already are. Word i of a step is what mma's A fragment has in it.
+// Sums as the A operand of the next product: 64 rows by `k`, rounded to `Element` (bf16 or f16, or 8 bits), in the
+// registers where they already are. Word i of a step is what mma's A fragment has in it. Of 8 bits a word has four
+// neighbours along k, and a thread has pairs eight columns apart: k goes through each 16 columns in the order 0, 1, 8,
+// 9, 2, 3, 10, 11 and so on, and the other operand of the product has to have it so too.
 template <class Element, int k>
 struct RegisterOperand {
-  static constexpr int steps = k / 16;
+  static constexpr int steps = k * int(sizeof(Element)) / 32;
   u32 word[steps][4];
 
-  RegisterOperand() = default;
-  WM_DEVICE explicit RegisterOperand(const Fragment<k>& fragment) {
-#pragma unroll
-    for (int step = 0; step < steps; ++step)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        word[step][i] = pack<Element>(fragment.value[step * 8 + i * 2], fragment.value[step * 8 + i * 2 + 1]);
+  // Values i and i + 1 of a Fragment<k>; of 8 bits i - 4 goes before i.
+  WM_DEVICE void set(int i, f32 low, f32 high) {
+    if constexpr (sizeof(Element) == 2) {
+      word[i / 8][i / 2 % 4] = pack<Element>(low, high);
+    } else {
+      u32& four = word[i / 16][i / 8 % 2 * 2 + i / 2 % 2];
+      const u16 pair = pack<Element>(low, high);
+      if (i / 4 % 2 == 0)
+        four = pair;
+      else
+        asm("mov.b32 %0, {%1, %2};" : "=r"(four) : "h"(u16(four)), "h"(pair));
+    }
   }
 };
 

@@ -1,0 +1,38 @@
+// Values of 8 bits on their way from where the copy engine leaves them to where products read them.
+#pragma once
+
+#include "warpmill/attention/block.cuh"
+
+namespace wm {
+
+// One of the warps that transpose them, for all tiles of the block.
+template <AttentionPlan plan>
+WM_DEVICE void transpose_values(const AttentionArguments& args, AttentionShared<plan>& shared, u32 warp) {
+  typename AttentionRings<plan>::V v_ring(shared.v_ring);
+  ArrivingRing<plan> arriving_ring(shared.arriving_ring);
+  TileReader<plan> reader(shared.tiles);
+  constexpr bool chooses = plan.kind.expressions.of_steps();
+  Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
+  for (Tile<plan> tile; reader.next(tile);) {
+    const Sight<plan> sight = tile.sight(args);
+    const i32 begin = sight.begin(), last = sight.end() - 1;
+    if (last < begin) continue;
+    ChosenStep chosen{.number = last};
+    for (bool more = true; more;) {
+      if constexpr (chooses) {
+        chosen = chooser.next();
+        if (chosen.none()) break;
+        more = !chosen.last;
+      } else {
+        more = chosen.number > begin;
+      }
+      const Stage from = arriving_ring.wait(), to = v_ring.acquire();
+      transpose(shared.arriving[from.index], shared.v[to.index], warp, tile.keys_before_tail(chosen.number));
+      v_ring.commit(to);
+      arriving_ring.release(from);
+      if constexpr (!chooses) --chosen.number;
+    }
+  }
+}
+
+}  // namespace wm
