@@ -6,6 +6,9 @@ import statistics
 import torch
 
 
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "e4m3": torch.float8_e4m3fn}  # in the shim's order
+
+
 class BenchAttention(ctypes.Structure):
     _fields_ = (
         [(name, ctypes.c_uint64) for name in ("q", "k", "v", "out", "lse")]
@@ -14,7 +17,7 @@ class BenchAttention(ctypes.Structure):
         + [(name, ctypes.c_uint64) for name in ("query_offsets", "key_offsets")]
         + [(name, ctypes.c_int64) for name in ("sequences", "total_queries", "total_keys")]
         + [(name, ctypes.c_uint64) for name in ("alibi_slopes", "sinks", "documents", "key_lengths")]
-        + [(name, ctypes.c_int32) for name in ("f16", "left", "right", "align_ends")]
+        + [(name, ctypes.c_int32) for name in ("dtype", "left", "right", "align_ends")]
         + [("softcap", ctypes.c_float)]
         + [("plan", ctypes.c_char * 48)])
 
@@ -47,7 +50,7 @@ class Ours:
             a.query_offsets = a.key_offsets = offsets.data_ptr()
             for name, x in (("q", q), ("k", k), ("v", v), ("out", out)):
                 setattr(a, name + "_strides", (ctypes.c_int64 * 3)(0, x.stride(1), x.stride(0)))
-        a.f16 = q.dtype == torch.float16
+        a.dtype = list(DTYPES.values()).index(q.dtype)
         a.left, a.right, a.align_ends = -1, 0 if causal else -1, 1
         if plan:
             a.plan = plan.encode()

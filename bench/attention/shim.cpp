@@ -17,16 +17,15 @@ struct BenchAttention {
   std::uint64_t query_offsets, key_offsets;                               // 0: no sequences
   std::int64_t sequences, total_queries, total_keys;
   std::uint64_t alibi_slopes, sinks, documents, key_lengths;  // 0: none; documents: i32, of each position, rising
-  std::int32_t f16, left, right, align_ends;                  // left, right: -1 is no limit
+  std::int32_t dtype, left, right, align_ends;                // bf16, f16 or e4m3 to bf16; left, right: -1 is no limit
   float softcap;                                              // 0: none
   char plan[48];                                              // "128x176 s2 o1"; empty: the library's own choice
 };
 
 namespace {
 
-wm::View tensor(const wm::Device& device, std::uint64_t address, const BenchAttention& a, std::int64_t heads,
-                std::int64_t positions, std::int64_t dim, const std::int64_t (&strides)[3]) {
-  const wm::DType dtype = a.f16 ? wm::DType::f16 : wm::DType::bf16;
+wm::View tensor(const wm::Device& device, wm::DType dtype, std::uint64_t address, const BenchAttention& a,
+                std::int64_t heads, std::int64_t positions, std::int64_t dim, const std::int64_t (&strides)[3]) {
   if (a.query_offsets) return {device, address, dtype, {heads, positions, dim}, {strides[1], strides[2], 1}};
   return {device, address, dtype, {a.batch, heads, positions, dim}, {strides[0], strides[1], strides[2], 1}};
 }
@@ -34,10 +33,12 @@ wm::View tensor(const wm::Device& device, std::uint64_t address, const BenchAtte
 wm::AttentionRequest request_of(const wm::Device& device, const BenchAttention& a) {
   const std::int64_t queries = a.query_offsets ? a.total_queries : a.queries,
                      keys = a.key_offsets ? a.total_keys : a.keys;
-  wm::AttentionRequest request{.q = tensor(device, a.q, a, a.heads, queries, a.head_dim, a.q_strides),
-                               .k = tensor(device, a.k, a, a.kv_heads, keys, a.head_dim, a.k_strides),
-                               .v = tensor(device, a.v, a, a.kv_heads, keys, a.value_dim, a.v_strides),
-                               .out = tensor(device, a.out, a, a.heads, queries, a.value_dim, a.out_strides)};
+  constexpr wm::DType dtypes[] = {wm::DType::bf16, wm::DType::f16, wm::DType::e4m3};
+  const wm::DType dtype = dtypes[a.dtype], out = dtype == wm::DType::e4m3 ? wm::DType::bf16 : dtype;
+  wm::AttentionRequest request{.q = tensor(device, dtype, a.q, a, a.heads, queries, a.head_dim, a.q_strides),
+                               .k = tensor(device, dtype, a.k, a, a.kv_heads, keys, a.head_dim, a.k_strides),
+                               .v = tensor(device, dtype, a.v, a, a.kv_heads, keys, a.value_dim, a.v_strides),
+                               .out = tensor(device, out, a.out, a, a.heads, queries, a.value_dim, a.out_strides)};
   if (a.lse)
     request.lse = a.query_offsets ? wm::View(device, a.lse, wm::DType::f32, {a.heads, queries})
                                   : wm::View(device, a.lse, wm::DType::f32, {a.batch, a.heads, queries});
