@@ -2,6 +2,7 @@
 // the first among them; of each other kind the one for few queries, for short or for long sequences. With
 // SHIPPED_PLANS_EVERY=1 every one and all three. Compiling ahead goes on where it was stopped.
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
@@ -60,6 +61,20 @@ std::vector<AttentionKind> sample_of_kinds() {
     const ExpressionFacts documents{.mask = true, .skip = true, .whole = true};
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .expressions = documents});
     kinds.push_back({.head_dim = dim, .value_dim = dim, .expressions = {.score = true}});
+  }
+  for (const int dim : {64, 128, 256}) {
+    const MaskFacts window{.right = true, .left = true};
+    const AttentionKind narrow{.element = DType::e4m3, .head_dim = dim, .value_dim = dim};
+    for (const auto& change : std::vector<std::function<void(AttentionKind&)>>{
+             [](AttentionKind&) {}, [](AttentionKind& kind) { kind.mask.right = true, kind.out = DType::e4m3; },
+             [&](AttentionKind& kind) { kind.mask = window, kind.softcap = kind.sequences = true; },
+             [](AttentionKind& kind) { kind.alibi = Alibi::both_sides, kind.sinks = true; },
+             [](AttentionKind& kind) {
+               kind.expressions = {.score = true, .mask = true, .skip = true, .whole = true};
+             }}) {
+      kinds.push_back(narrow);
+      change(kinds.back());
+    }
   }
   for (const int dim : {40, 96, 208})
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .sequences = true});

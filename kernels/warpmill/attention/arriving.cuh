@@ -43,8 +43,7 @@ struct WarpCourier {
   }
 };
 
-// One warp's share of a tile: its values in sixteens, 16 by 32 keys at a time. What lies beyond `keys` keys becomes
-// zero (0: all are wanted).
+// One warp's share of a tile's values, 16 by 32 keys at a time: those of sixteen values after sixteen.
 //
 // The two bytes of a 16-bit element that ldmatrix transposes stay side by side: lane 4g+t gets the values 2g and 2g+1
 // of the keys 2t and 2t+1. Of two such words, eight keys apart, one permutation makes four keys of value 2g and one of
@@ -52,28 +51,48 @@ struct WarpCourier {
 // its registers and products sum over keys in this order. Rows of one store are eight with different places in the
 // swizzle: even values of the first half and odd ones of the second.
 template <class From, class To>
-WM_DEVICE void transpose(From& from, To& to, u32 warp, u32 keys) {
-  const u32 lane = threadIdx.x % 32, even = 0x6420, odd = 0x7531;  // bytes of two words
-  const u32 first = lane < 16 ? even : odd, second = lane < 16 ? odd : even;
-  const u32 row = lane % 8 * 2 + ((lane % 8 / 4 + lane / 8) % 2);  // of the sixteen values, whose address it gives
+class Transposer {
+ public:
+  WM_DEVICE Transposer(From& from, To& to, u32 warp) : from_(from), to_(to), warp_(warp) {}
+
+  WM_DEVICE void all() const {
 #pragma unroll 1
-  for (u32 chunk = warp; chunk < To::extent / 16; chunk += transposing_warps) {
-    auto& source = from.width[chunk / 8];
+    for (u32 chunk = warp_; chunk < To::extent / 16; chunk += transposing_warps)
 #pragma unroll
-    for (u32 key = 0; key < To::k; key += 32) {
-      u32 in[4];
-      ldmatrix::load_transposed(in, source.chunk(key + lane, chunk % 8));
-      u32 out[4] = {__byte_perm(in[0], in[1], first), __byte_perm(in[0], in[1], second),
-                    __byte_perm(in[2], in[3], first), __byte_perm(in[2], in[3], second)};
-      if (keys > 0 && key + 32 > keys)
-#pragma unroll
-        for (u32 i = 0; i < 4; ++i)
+      for (u32 key = 0; key < To::k; key += 32) move(chunk, key, [](u32, u32) {});
+  }
+  // What lies beyond so many keys becomes zero.
+  WM_DEVICE void some(u32 keys) const {
+#pragma unroll 1
+    for (u32 chunk = warp_; chunk < To::extent / 16; chunk += transposing_warps)
+#pragma unroll 1
+      for (u32 key = 0; key < To::k; key += 32)
+        move(chunk, key, [&](u32 number, u32& word) {
 #pragma unroll
           for (u32 byte = 0; byte < 4; ++byte)
-            if (key + i / 2 * 16 + byte / 2 * 8 + lane % 4 * 2 + byte % 2 >= keys) out[i] &= ~(0xffu << byte * 8);
-      stmatrix::store(to.width[key / 128].chunk(chunk * 16 + row, key % 128 / 16 + lane / 16), out);
-    }
+            if (key + number / 2 * 16 + byte / 2 * 8 + threadIdx.x % 4 * 2 + byte % 2 >= keys)
+              word &= ~(0xffu << byte * 8);
+        });
   }
-}
+
+ private:
+  template <class Change>
+  WM_DEVICE void move(u32 chunk, u32 key, const Change& change) const {
+    const u32 lane = threadIdx.x % 32, even = 0x6420, odd = 0x7531;  // bytes of two words
+    const u32 first = lane < 16 ? even : odd, second = lane < 16 ? odd : even;
+    const u32 row = lane % 8 * 2 + ((lane % 8 / 4 + lane / 8) % 2);  // of the sixteen values, whose address it gives
+    u32 in[4];
+    ldmatrix::load_transposed(in, from_.width[chunk / 8].chunk(key + lane, chunk % 8));
+    u32 out[4] = {__byte_perm(in[0], in[1], first), __byte_perm(in[0], in[1], second), __byte_perm(in[2], in[3], first),
+                  __byte_perm(in[2], in[3], second)};
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) change(i, out[i]);
+    stmatrix::store(to_.width[key / 128].chunk(chunk * 16 + row, key % 128 / 16 + lane / 16), out);
+  }
+
+  From& from_;
+  To& to_;
+  u32 warp_;
+};
 
 }  // namespace wm

@@ -92,7 +92,11 @@ struct AttentionPlan {
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
   constexpr int other_registers() const {
-    if (!changes_scores()) return !moves_registers() ? 56 : kind.narrow() ? 40 : 28;  // alone, a group of 200 spills
+    if (!changes_scores()) {
+      if (!moves_registers()) return 56;  // a group alone that holds 200 spills
+      if (!kind.narrow()) return 28;
+      return groups == 3 && kind.mask.left && kind.has_tails() ? 56 : 40;
+    }
     if (kind.value_dim > 192) return 60;
     return !kind.expressions.any() ? 40 : groups == 3 ? 48 : 52;
   }

@@ -27,7 +27,11 @@ WM_DEVICE void transpose_values(const AttentionArguments& args, AttentionShared<
         more = chosen.number > begin;
       }
       const Stage from = arriving_ring.wait(), to = v_ring.acquire();
-      transpose(shared.arriving[from.index], shared.v[to.index], warp, tile.keys_before_tail(chosen.number));
+      const Transposer transposer(shared.arriving[from.index], shared.v[to.index], warp);
+      if (const u32 keys = tile.keys_before_tail(chosen.number); keys > 0)
+        transposer.some(keys);
+      else
+        transposer.all();
       v_ring.commit(to);
       arriving_ring.release(from);
       if constexpr (!chooses) --chosen.number;
