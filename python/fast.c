@@ -215,7 +215,7 @@ static PyObject* attention(PyObject* self, PyObject* arguments) {
   if (all == plain) all = describe(v_object, &v);
   if (all == plain) all = autocast_is_off();
   if (all == plain && (q.view.rank != 4 || v.view.rank != 4 || q.shape[3] != v.shape[3] || q.device != k.device ||
-                       q.device != v.device))
+                       q.device != v.device || q.view.dtype == WM_E4M3))  // whose output is of another type
     all = not_plain;
   if (all != plain) return all == failed ? NULL : long_way();
   PyObject* result = PyObject_CallFunctionObjArgs(empty_like, q_object, NULL);

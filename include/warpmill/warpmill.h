@@ -271,6 +271,9 @@ typedef struct wm_attention_request {
   const wm_view* const* arrays;
   size_t array_count;
   const wm_view* key_lengths; /* i32, one for each batch: so many of its keys count */
+  /* Where q, k and v are e4m3: what their numbers are multiplied with, f32, one number or one for each batch and head
+   * of k; and out, one number, on its way to e4m3. NULL: 1 */
+  const wm_view *q_descale, *k_descale, *v_descale, *out_scale;
 } wm_attention_request;
 WM_API wm_status wm_attention(const wm_stream* stream, const wm_attention_request* request, wm_launched* launched);
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Dict, Optional, Tuple, Union
 
-from . import _fast, _library, _matmul
+from . import _dtypes, _fast, _library, _matmul
 from ._arrays import Operand, Result, is_torch, native_stream, operand, together
 from ._devices import Stream
 from ._library import check, lib
@@ -19,11 +19,17 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
               max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, key_lengths: Any = None,
               score: str = "", mask: str = "",
               skip: str = "", whole: str = "", arrays: Optional[Dict[str, Any]] = None, plan: Optional[str] = None,
-              stream: Any = None, device: Any = None) -> Any:
-    """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16 or f16.
+              q_descale: Any = None, k_descale: Any = None, v_descale: Any = None, scale_out: Any = None,
+              out_dtype: Any = None, stream: Any = None, device: Any = None) -> Any:
+    """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16, f16
+    or e4m3.
 
-    Heads of k and v serve heads / kv heads of q in a row. Head dims are multiples of 8 up to 256. Any strides in multiples
-    of 16 bytes: [batch, positions, heads, dim] is a view like any other (transpose(1, 2)).
+    Heads of k and v serve heads / kv heads of q in a row. Head dims are multiples of 8 (e4m3: of 16) up to 256. Any strides
+    in multiples of 16 bytes: [batch, positions, heads, dim] is a view like any other (transpose(1, 2)).
+
+    q_descale, k_descale, v_descale: of e4m3, what its numbers are multiplied with: float32, one number or
+    [batch, kv heads]. out_dtype: of e4m3's output, bfloat16 where it is not given, float16 or float8_e4m3fn; the last is
+    multiplied with scale_out, one number, before it is rounded.
 
     causal: query i sees keys up to i. window: how many keys to the left and to the right of its own a query sees, one
     number for both or a pair with None for all. align: which key is a query's own where lengths differ, counted from the
@@ -51,11 +57,13 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     >>> wm.attention(q, q[:, :1], v, mask="document[q] == document[k]", arrays={"document": document})[0, 1, :, 0]
     array([0.5, 0.5, 3. , 3. , 3. ], dtype=float16)
     """
-    if score or mask or skip or whole or key_lengths is not None:
+    narrow = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "out_scale": scale_out}
+    if (score or mask or skip or whole or key_lengths is not None or out_dtype is not None
+            or any(each is not None for each in narrow.values())):
         return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
                       max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device,
-                      {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays,
-                      key_lengths)
+                      {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays, key_lengths,
+                      narrow, out_dtype)
     if _matmul.torch_is_compiling():
         from .torch import attention_operator
         return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out,
@@ -86,7 +94,7 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
            cu_seqlens_q: Any, cu_seqlens_k: Any, return_lse: bool, out: Any, align: str, max_seqlen_q: int,
            max_seqlen_k: int, alibi_slopes: Any, sinks: Any, plan: Optional[str], stream: Any, on: Any,
            expressions: Optional[Dict[str, str]] = None, arrays: Optional[Dict[str, Any]] = None,
-           key_lengths: Any = None) -> Any:
+           key_lengths: Any = None, scales: Optional[Dict[str, Any]] = None, out_dtype: Any = None) -> Any:
     """attention() of arrays of any kind."""
     if align not in ("beginnings", "ends"):
         raise ValueError(f"align is {align!r}; it is 'beginnings' or 'ends'")
@@ -103,11 +111,18 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
     target = operands[0].device
     others = {name: operand(array, name, target if on is None else on)
               for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"),
-                                  (alibi_slopes, "alibi_slopes"), (sinks, "sinks"), (key_lengths, "key_lengths")) if array is not None}
+                                  (alibi_slopes, "alibi_slopes"), (sinks, "sinks"), (key_lengths, "key_lengths"),
+                                  *((array, name) for name, array in (scales or {}).items())) if array is not None}
     read = {name: operand(array, name, target if on is None else on) for name, array in (arrays or {}).items()}
     together(operands + list(others.values()) + list(read.values()), names + list(others) + list(read))
     shape = operands[0].shape[:-1] + operands[2].shape[-1:]
-    result = Result(out, q, shape, operands[0].dtype, target)
+    if out_dtype is not None:
+        result_type: Optional[str] = _dtypes.required(out_dtype, "out_dtype")
+    elif operands[0].dtype == "float8_e4m3fn":
+        result_type = "bfloat16" if out is None else None  # None: as out has it
+    else:
+        result_type = operands[0].dtype
+    result = Result(out, q, shape, result_type, target)
     lse = Result(None, q, shape[:-1], "float32", target) if return_lse else None
     request = Request(operands, result.operand, lse.operand if lse else None, others)
     request.mask(*sides(causal, window), align)

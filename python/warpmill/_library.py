@@ -79,7 +79,8 @@ class AttentionRequest(Sized):
                    ("plan", c_char_p), ("alibi_slopes", POINTER(View)), ("sinks", POINTER(View))]
                 + [(name, c_char_p) for name in ("score", "mask", "skip", "whole")]
                 + [("array_names", POINTER(c_char_p)), ("arrays", POINTER(POINTER(View))), ("array_count", c_size_t),
-                   ("key_lengths", POINTER(View))])
+                   ("key_lengths", POINTER(View))]
+                + [(name, POINTER(View)) for name in ("q_descale", "k_descale", "v_descale", "out_scale")])
 
 
 class PlanInfo(Sized):

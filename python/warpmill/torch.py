@@ -162,7 +162,10 @@ torch.library.define(
 
 
 def _place_of_result(q: Tensor, v: Tensor) -> Tensor:
-    return torch.empty_like(q) if q.shape[-1] == v.shape[-1] else q.new_empty((*q.shape[:-1], v.shape[-1]))
+    dtype = torch.bfloat16 if q.dtype == torch.float8_e4m3fn else q.dtype
+    if q.shape[-1] == v.shape[-1]:
+        return torch.empty_like(q, dtype=dtype)
+    return q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
 
 
 @torch.library.impl("warpmill::attention", "CUDA")

@@ -82,6 +82,10 @@ AttentionRequest attention_request(const Device& device, const wm_attention_requ
   own.alibi_slopes = maybe_view(device, given.alibi_slopes, "alibi_slopes");
   own.sinks = maybe_view(device, given.sinks, "sinks");
   own.key_lengths = maybe_view(device, given.key_lengths, "key_lengths");
+  own.q_descale = maybe_view(device, given.q_descale, "q_descale");
+  own.k_descale = maybe_view(device, given.k_descale, "k_descale");
+  own.v_descale = maybe_view(device, given.v_descale, "v_descale");
+  own.out_scale = maybe_view(device, given.out_scale, "out_scale");
   const auto text = [](const char* words) { return std::string(words ? words : ""); };
   own.expressions = {text(given.score), text(given.mask), text(given.skip), text(given.whole), {}};
   for (std::size_t i = 0; i < given.array_count; ++i)

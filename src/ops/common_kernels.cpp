@@ -41,6 +41,13 @@ std::vector<KernelSource> common_kernels() {
               for (const AttentionPlan& plan : plan::candidates(kind, few_queries)) take(plan);
             }
         }
+  // Of e4m3 the plain ones.
+  for (const MaskFacts& mask : {none, right})
+    for (const int dim : {64, 128, 256})
+      for (const bool few_queries : {false, true}) {
+        const AttentionKind kind{.element = DType::e4m3, .head_dim = dim, .value_dim = dim, .mask = mask};
+        for (const AttentionPlan& plan : plan::candidates(kind, few_queries)) take(plan);
+      }
   return kernels;
 }
 

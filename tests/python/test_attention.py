@@ -56,6 +56,21 @@ class Attention(unittest.TestCase):
             expected, _ = reference(q[i], k[i, :, :keys], v[i, :, :keys], right=0, ends=True)
             self.assertLess(error(out[i], expected), 2e-3, keys)
 
+    def test_e4m3_with_scales_to_any_type(self):
+        q, k, v = (random(2, heads, 60, 64, dtype=np.float16, seed=heads).astype(ml_dtypes.float8_e4m3fn)
+                   for heads in (4, 2, 2))
+        by_head = np.array([[1.0, 2.0], [0.5, 1.5]], np.float32)
+        scaled = [x.astype(np.float64) * np.repeat(by_head, x.shape[1] // 2, 1)[..., None, None] for x in (q, k, v)]
+        expected, logarithms = reference(*scaled, right=0)
+        one = np.ones(1, np.float32)
+        for out_dtype, scale, bound in ((None, None, 0.03), (np.float16, None, 0.03), ("e4m3", 4 * one, 0.05)):
+            out, lse = wm.attention(q, k, v, causal=True, return_lse=True, q_descale=by_head, k_descale=by_head,
+                                    v_descale=by_head, out_dtype=out_dtype, scale_out=scale)
+            self.assertEqual(str(out.dtype), {None: "bfloat16", "e4m3": "float8_e4m3fn"}.get(out_dtype, "float16"))
+            self.assertLess(error(out.astype(np.float64) / (1 if scale is None else 4), expected), bound, out_dtype)
+            self.assertLess(error(lse, logarithms), 1e-3)
+        self.assertLess(error(wm.attention(q, k, v), reference(q, k, v)[0]), 0.03)
+
     def test_an_expression_that_does_not_compile_is_named_with_its_column(self):
         q = random(1, 1, 5, 64, dtype=np.float16)
         with self.assertRaisesRegex(RuntimeError, "the score 'score \\+ bias' does not compile, column 9: "):
@@ -88,7 +103,8 @@ class Attention(unittest.TestCase):
         q = random(1, 1, 8, 64, dtype=np.float16)
         for arguments, options, kind, words in (
                 ((q[0], q[0], q[0]), {}, ValueError, "batch x heads x length x dim"),
-                ((q.astype(np.float32),) * 3, {}, ValueError, "all bf16 or all f16"),
+                ((q.astype(np.float32),) * 3, {}, ValueError, "all bf16, all f16 or all e4m3"),
+                ((q, q, q), {"k_descale": np.ones(1, np.float32)}, ValueError, "k_descale is for e4m3"),
                 ((q[..., :36],) * 3, {}, ValueError, "head dim of 36"),
                 ((q, q, q), {"softcap": -1.0}, ValueError, "softcap"),
                 ((q, q, q), {"align": "middle"}, ValueError, "'beginnings' or 'ends'"),
