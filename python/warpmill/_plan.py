@@ -54,7 +54,7 @@ def plan(operation: str, *sizes: int, dtype: Any = "bf16", out_dtype: Any = None
     """The ranking of plans on a device, the one that the library takes first.
 
     plan("matmul", m, n, k) with dtype, out_dtype and batch; plan("attention", batch, heads, length, dim) with dtype,
-    kv_heads, keys, value_dim, causal and window.
+    out_dtype, kv_heads, keys, value_dim, causal and window.
 
     >>> plans = wm.plan("matmul", 4096, 4096, 4096, device="virtual")
     >>> plans[0].taken, plans[0].tiles > 0, len(plans) > 10
@@ -63,10 +63,10 @@ def plan(operation: str, *sizes: int, dtype: Any = "bf16", out_dtype: Any = None
     True
     """
     on, kind = open_device(device), _dtypes.required(dtype, "dtype")
+    result = _dtypes.required(out_dtype, "out_dtype") if out_dtype is not None else USUAL_RESULT.get(kind, kind)
     if operation == "matmul" and len(sizes) == 3:
         m, n, k = sizes
         front = () if batch is None else (batch,)
-        result = _dtypes.required(out_dtype, "out_dtype") if out_dtype is not None else USUAL_RESULT.get(kind, kind)
         b = _somewhere(front + (n, k), kind, on, 1)  # as weights lie
         order = tuple(range(len(front))) + (len(front) + 1, len(front))
         b = b.like([b.shape[i] for i in order], [b.strides[i] for i in order])
@@ -78,7 +78,7 @@ def plan(operation: str, *sizes: int, dtype: Any = "bf16", out_dtype: Any = None
         there, last, others = keys or length, value_dim or dim, kv_heads or heads
         shapes = [(batches, heads, length, dim), (batches, others, there, dim), (batches, others, there, last)]
         operands = [_somewhere(shape, kind, on, number) for number, shape in enumerate(shapes)]
-        request = Request(operands, _somewhere((batches, heads, length, last), kind, on, 3))
+        request = Request(operands, _somewhere((batches, heads, length, last), result, on, 3))
         request.mask(*sides(causal, window), "beginnings")
         with Stream(on) as stream:
             return _listed(_library.handle(lib.wm_plans_attention, stream.handle, ctypes.byref(request.struct)))
