@@ -13,6 +13,7 @@
 #include "ops/known.hpp"
 #include "ops/workspace.hpp"
 #include "plan/attention_choice.hpp"
+#include "plan/attention_plan_text.hpp"
 #include "trace/stamps.hpp"
 #include "warpmill/error.hpp"
 
@@ -52,15 +53,18 @@ plan::AttentionChoice choose(const Device& device, const AttentionKey& key) {
     const auto choice =
         plan::choose(key.problem.kind, key.problem.shape(), plan::rates_of(device.info()), device.info().name);
     if (!choice)
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("attention refused: no plan serves a head dim of {} with a value dim of {}: Q, K and V do "
-                      "not fit shared memory",
-                      key.problem.kind.head_dim, key.problem.kind.value_dim));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("attention refused: no plan serves a head dim of {} with a value dim of {} on {}: {}",
+                              key.problem.kind.head_dim, key.problem.kind.value_dim, device.info().arch.name(),
+                              plan::why_none(key.problem.kind, plan::instruction_of(device.info().arch))));
     return *choice;
   }
   AttentionPlan given = *key.plan;
   given.kind = key.problem.kind;
+  if (given.instruction != plan::instruction_of(device.info().arch))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("attention refused: the plan given is for another chip than {}: its tile is '{}'",
+                            device.info().arch.name(), plan::text_of(given)));
   if (!given.valid())
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("attention refused: the plan given is impossible: {}", given.problem()));
@@ -94,9 +98,10 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, AttentionState
 
 AttentionResult attention(const Stream& stream, const AttentionRequest& request) {
   const Device& device = stream.device();
-  if (plan::instruction_of(device.info().arch) != TensorInstruction::wgmma)
+  const TensorInstruction instruction = plan::instruction_of(device.info().arch);
+  if (instruction != TensorInstruction::wgmma && instruction != TensorInstruction::tcgen05)
     throw Error(ErrorCode::unsupported,
-                fmt::format("attention refused: {} is {}, and the kernel is for sm_90a; on the virtual "
+                fmt::format("attention refused: {} is {}, and the kernels are for sm_90a and sm_100a; on the virtual "
                             "GPU open virtual:sm_90a",
                             device.info().id, device.info().arch.name()));
   const AttentionKey key{ops::understand(stream, request), request.plan, request.trace != nullptr};

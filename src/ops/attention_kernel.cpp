@@ -48,10 +48,13 @@ std::string functions_of(const AttentionText& text) {
 }  // namespace
 
 KernelSource attention_source(const AttentionPlan& plan, const AttentionText& text) {
+  const std::string instructions =
+      plan.tensor_memory() ? "tcgen05_access" : fmt::format("wgmma_{}", name_of(plan.kind.element));
+  const std::string_view kernel = plan.tensor_memory() ? "sm100" : "sm90";
   return {"attention.cu",
-          fmt::format("#include \"warpmill/ptx/wgmma_{}.cuh\"\n#include \"warpmill/attention/sm90.cuh\"\n{}",
-                      name_of(plan.kind.element), functions_of(text)),
-          fmt::format("wm::attention_sm90<wm::AttentionPlan{}>", cpp_text(plan.compiled()))};
+          fmt::format("#include \"warpmill/ptx/{}.cuh\"\n#include \"warpmill/attention/{}.cuh\"\n{}", instructions,
+                      kernel, functions_of(text)),
+          fmt::format("wm::attention_{}<wm::AttentionPlan{}>", kernel, cpp_text(plan.compiled()))};
 }
 
 std::string expression_error(const AttentionText& text, std::string_view log) {

@@ -78,7 +78,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
       .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
-      .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows),
+      .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows()),
       .queries = static_cast<unsigned>(p.queries),
       .keys = static_cast<unsigned>(p.keys),
       .head_ratio = static_cast<unsigned>(p.heads / std::max<std::int64_t>(1, p.kv_heads)),

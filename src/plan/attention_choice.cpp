@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "plan/attention_plan_text.hpp"
+#include "plan/attention_tensor_memory.hpp"
 
 namespace wm::plan {
 namespace {
@@ -48,9 +49,16 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   e.tiles = per_head * shape.batch * head_parts(plan, shape);
   // Less power than products alone draw.
   const double rate = 1.05 * tensor_flops(plan.kind, rates) / rates.multiprocessors;
-  e.step_seconds =
-      2.0 * plan.rows() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate + exposed_seconds(plan.kind);
-  e.tile_seconds = plan.strips == 0 ? 2.4e-6 : plan.strips == 1 ? 1.9e-6 : 1.6e-6;
+  const AttentionClocks clocks = clocks_of(plan);
+  e.step_seconds = plan.tensor_memory()
+                       ? clocks.step() / rates.clock
+                       : 2.0 * plan.rows() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
+                             exposed_seconds(plan.kind);
+  // In tensor memory the output leaves under the next tile; its first scores and last values stand alone.
+  e.tile_seconds = plan.tensor_memory() ? clocks.chain / rates.clock
+                   : plan.strips == 0   ? 2.4e-6
+                   : plan.strips == 1   ? 1.9e-6
+                                        : 1.6e-6;
   double steps = 0, longest = 0;
   for (std::int64_t tile = 0; tile < per_head; ++tile) {
     const auto seen = static_cast<double>(steps_seen(plan, shape, tile * plan.queries()));
@@ -82,7 +90,15 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
   return plans;
 }
 
-std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together) {
+std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together,
+                                         TensorInstruction instruction) {
+  if (instruction == TensorInstruction::tcgen05) {
+    for (AttentionPlan plan : tensor_memory_candidates(kind)) {
+      plan.packed = packed;
+      if (plan.valid()) return plan;
+    }
+    return std::nullopt;
+  }
   for (const int keys : {176, 128, 112, 80, 64})
     for (const int strips : {2, 1, 0}) {
       const AttentionPlan plan{.kind = kind,
@@ -95,17 +111,26 @@ std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, 
   return std::nullopt;
 }
 
+std::string_view why_none(const AttentionKind& kind, TensorInstruction instruction) {
+  const AttentionPlan least{.kind = kind, .keys = 64, .stages = 1, .instruction = instruction};
+  if (least.tensor_memory()) return least.valid() ? "" : least.problem();
+  return "Q, K and V do not fit shared memory";
+}
+
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates) {
   std::vector<AttentionEstimate> ranking;
-  for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
-    ranking.push_back(estimate(plan, shape, rates));
+  if (rates.instruction == TensorInstruction::tcgen05)
+    for (const AttentionPlan& plan : tensor_memory_candidates(kind)) ranking.push_back(estimate(plan, shape, rates));
+  else
+    for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
+      ranking.push_back(estimate(plan, shape, rates));
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
   // A few queries of heads that share keys fit one tile, which reads the keys once: reading is what takes the time.
   const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
   if (ratio > 1 && shape.queries > 0 && shape.queries <= 32)
-    if (const auto plan =
-            packed_plan(kind, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.queries))), ratio))
+    if (const auto plan = packed_plan(kind, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.queries))),
+                                      ratio, rates.instruction))
       ranking.insert(ranking.begin(), estimate(*plan, shape, rates));
   return ranking;
 }

@@ -27,17 +27,20 @@ struct AttentionEstimate {
 };
 AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates);
 
-// The plans that are shipped for a kind: steps of the two widths that fit and are widest, and of 128, 96 and 64 keys.
-// Each is a kernel to compile, and the widths between them gain little (docs/attention.md).
+// The plans that are shipped for a kind on sm_90a: steps of the two widths that fit and are widest, and of 128, 96 and
+// 64 keys. Each is a kernel to compile, and the widths between them gain little (docs/attention.md).
 std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_queries);  // few: one group's
 
 // The plan for a few queries of `heads_together` heads that share keys, `packed` of each in a tile. Nothing where none
 // fits. How many are packed makes no other kernel of it.
-std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together);
+std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together,
+                                         TensorInstruction instruction = TensorInstruction::wgmma);
 
 // All of them, and before them the one that packs a few queries of heads that share keys; the best for the shape first.
 // Empty where none fits shared memory.
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates);
+// Where that is empty: what is in the way, in words.
+std::string_view why_none(const AttentionKind& kind, TensorInstruction instruction);
 
 // The plan the library takes: a measured one where there is one, else the ranking's first. `chip` is the device's name.
 // Nothing where no plan fits the chip. The second form looks into these plans instead of known_plans().

@@ -10,23 +10,23 @@ namespace wm::plan {
 
 std::string text_of(const AttentionPlan& p) {
   return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
-         (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "");
+         (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
+         (p.tensor_memory() ? fmt::format(" tcgen05 fma{}", p.fma_pairs) : "");
 }
 
 AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind) {
   AttentionPlan plan{.kind = kind, .keys = 0};
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}; write a plan like '128x176 s2 o1', packed4 or noturns after it or "
-                            "not (in '{}')",
+                fmt::format("{}; write a plan like '128x176 s2 o1', packed4, noturns or tcgen05 fma3 "
+                            "after it or not (in '{}')",
                             why, text));
   };
+  int queries = 0;
   for (const std::string_view word : words_of(text)) {
     const auto count = natural(word.substr(1));
     if (const auto tile = pair(word)) {
-      if (tile->first % AttentionPlan::wgmma_rows)
-        refuse(fmt::format("a tile has a multiple of {} queries", AttentionPlan::wgmma_rows));
-      plan.groups = tile->first / AttentionPlan::wgmma_rows;
+      queries = tile->first;
       plan.keys = tile->second;
     } else if (word[0] == 's' && count) {
       plan.stages = *count;
@@ -34,6 +34,11 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
       plan.strips = count.value_or(0);
     } else if (const auto packed = word.starts_with("packed") ? natural(word.substr(6)) : std::nullopt) {
       plan.packed = *packed;
+    } else if (const auto pairs = word.starts_with("fma") ? natural(word.substr(3)) : std::nullopt;
+               pairs || word == "fma0") {
+      plan.fma_pairs = pairs.value_or(0);
+    } else if (word == "tcgen05") {
+      plan.instruction = TensorInstruction::tcgen05;
     } else if (word == "noturns") {
       plan.turns = false;
     } else {
@@ -41,6 +46,8 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
     }
   }
   if (plan.keys == 0) refuse("a plan has a tile");
+  if (queries % plan.group_rows()) refuse(fmt::format("a tile has a multiple of {} queries", plan.group_rows()));
+  plan.groups = queries / plan.group_rows();
   return plan;
 }
 

@@ -8,6 +8,8 @@
 
 #include "attention/random_attention.hpp"
 #include "ops/settings.hpp"
+#include "plan/chip_rates.hpp"
+#include "warpmill/attention/plan.h"
 #include "warpmill/device.hpp"
 
 namespace wm::test {
@@ -16,6 +18,8 @@ class Attention : public testing::Test {
  protected:
   const Device device = Device::open(settings.device);
   const Stream stream{device};
+  const TensorInstruction instruction = plan::instruction_of(device.info().arch);
+  const int largest_value_dim = instruction == TensorInstruction::tcgen05 ? AttentionPlan::most_tensor_values : 256;
 };
 
 // Every row against float64.

@@ -1,16 +1,13 @@
 // Attention under the judge: silent as it is, in every order of events; and not silent about it with a wait, a fence,
 // an arrival or a turn left out.
 #include <cstdlib>
-#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "attention/random_attention.hpp"
-#include "ops/attention_kernel.hpp"
-#include "ops/attention_launch.hpp"
+#include "ops/attention_changed.hpp"
 #include "ops/schedules.hpp"
-#include "ops/workspace.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -22,11 +19,7 @@ using bench::RandomAttention;
 
 namespace {
 
-struct Problem {
-  const char* name;
-  AttentionCase problem;
-  AttentionPlan plan;
-};
+using Problem = JudgedAttention;
 
 AttentionCase sequences() {
   AttentionCase c{.heads = 2,
@@ -86,23 +79,6 @@ std::vector<Problem> problems() {
           {"e4m3, expressions that choose steps", narrow_documents, {.keys = 64}}};
 }
 
-// The text of a header with all that it includes, each once.
-std::string flattened(const std::string& name, std::set<std::string>& seen) {
-  if (!seen.insert(name).second) return "";
-  const std::string_view text = jit::embedded_headers().at(name);
-  std::string flat;
-  for (std::size_t begin = 0, end; begin < text.size(); begin = end) {
-    end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    const std::string_view line = text.substr(begin, end - begin);
-    constexpr std::string_view include = "#include \"";
-    if (line.starts_with(include))
-      flat += flattened(std::string(line.substr(include.size(), line.rfind('"') - include.size())), seen);
-    else if (!line.starts_with("#pragma once"))
-      flat += line;
-  }
-  return flat;
-}
-
 class AttentionJudge : public testing::Test {
  protected:
   const Device device = Device::open("virtual:sm_90a:sms=2");
@@ -110,30 +86,7 @@ class AttentionJudge : public testing::Test {
 
   // How many errors the judge finds in a run of the kernel with `from` replaced by `to`.
   std::size_t errors_with(const Problem& p, std::string_view from, std::string_view to) {
-    const RandomAttention attention(stream, p.problem, 1);
-    const ops::AttentionProblem problem = ops::understand(stream, attention.request());
-    AttentionPlan plan = p.plan;
-    plan.kind = problem.kind;
-    ops::KernelSource source = ops::attention_source(plan);
-    std::set<std::string> seen;
-    source.text = flattened(fmt::format("warpmill/ptx/wgmma_{}.cuh", name_of(plan.kind.element)), seen);
-    source.text += flattened("warpmill/attention/sm90.cuh", seen);
-    const std::size_t at = source.text.find(from);
-    if (at == source.text.npos || source.text.find(from, at + 1) != source.text.npos) {
-      ADD_FAILURE() << "the kernel has not one place with: " << from;
-      return 0;
-    }
-    source.text.replace(at, from.size(), to);
-    ops::Kernels kernels;
-    const Kernel kernel = kernels.get(device, source);
-    ops::PreparedAttention launch = ops::prepare_launch(device, problem, plan);
-    launch.arguments.counter = ops::counter_of(stream);
-    wm::launch(stream, kernel, launch.config, launch.arguments);
-    stream.synchronize();
-    std::size_t errors = 0;
-    const vgpu::RunReport report = vgpu::last_run(device);
-    for (const vgpu::Finding& finding : report.check->findings) errors += finding.severity == vgpu::Severity::error;
-    return errors;
+    return run_changed(stream, p, from, to).errors;
   }
 };
 

@@ -150,8 +150,9 @@ TEST_F(Attention, RefusesWhatIsNotHopperAndMemoryOfAnotherDevice) {
   const std::vector<std::int64_t> shape{1, 1, 64, 64};
   const Buffer memory(ampere, 1 << 16);
   const View view = memory.view(bf16, shape);
-  EXPECT_NE(refusal(other, {.q = view, .k = view, .v = view, .out = view}).find("the kernel is for sm_90a"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(other, {.q = view, .k = view, .v = view, .out = view}).find("the kernels are for sm_90a and sm_100a"),
+      std::string::npos);
   EXPECT_NE(refusal(stream, {.q = view, .k = view, .v = view, .out = view}).find("q lies on virtual:sm_80"),
             std::string::npos);
 }

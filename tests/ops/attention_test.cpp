@@ -14,6 +14,7 @@
 
 #include "attention/random_attention.hpp"
 #include "ops/attention_fixture.hpp"
+#include "plan/attention_plan_text.hpp"
 #include "plan/attention_shape.hpp"
 #include "warpmill/error.hpp"
 
@@ -35,6 +36,7 @@ TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
   for (const DType dtype : {bf16, f16})
     for (const auto& [dim, value_dim] :
          {std::pair{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}, {64, 128}}) {
+      if (value_dim > largest_value_dim) continue;
       SCOPED_TRACE(fmt::format("{} {}/{}", name_of(dtype), dim, value_dim));
       AttentionCase c = ordinary();
       c.dtype = dtype, c.head_dim = dim, c.value_dim = value_dim;
@@ -47,6 +49,7 @@ TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
 // Heads that end inside a swizzle width, inside a product and with one; dims that differ either way.
 TEST_F(Attention, PadsHeadDims) {
   for (const auto& [dim, value_dim] : {std::pair{8, 8}, {40, 72}, {80, 72}, {96, 96}, {120, 24}, {208, 248}}) {
+    if (value_dim > largest_value_dim) continue;
     const bool sequences = dim % 16 == 0;
     SCOPED_TRACE(fmt::format("{}/{}{}", dim, value_dim, sequences ? ", sequences" : ""));
     AttentionCase c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = 140, .keys = 190};
@@ -218,6 +221,7 @@ TEST_F(Attention, ReadsKeysThatAreRepeated) {
 TEST_F(Attention, TakesSequencesOfAnyLengths) {
   for (const AttentionMask mask : {AttentionMask{}, AttentionMask::causal(), AttentionMask{.left = 40, .right = 3}})
     for (const int dim : {64, 128, 256}) {
+      if (dim > largest_value_dim) continue;
       AttentionCase c{.heads = 2,
                       .kv_heads = 1,
                       .head_dim = dim,
@@ -285,14 +289,18 @@ TEST_F(Attention, FollowsMaximaThatMove) {
 }
 
 TEST_F(Attention, ServesEveryKindOfPlan) {
+  const auto tcgen05 = TensorInstruction::tcgen05;
   for (const AttentionPlan plan : {AttentionPlan{.keys = 16},
                                    {.keys = 128, .groups = 1},
                                    {.keys = 64, .groups = 3},
                                    {.keys = 48, .stages = 4},
                                    {.keys = 64, .strips = 0},
-                                   {.keys = 64, .strips = 2}}) {
-    SCOPED_TRACE(
-        fmt::format("keys {} groups {} stages {} strips {}", plan.keys, plan.groups, plan.stages, plan.strips));
+                                   {.keys = 64, .strips = 2},
+                                   {.keys = 32, .stages = 3, .instruction = tcgen05},
+                                   {.keys = 96, .strips = 2, .instruction = tcgen05, .fma_pairs = 12},
+                                   {.keys = 128, .stages = 1, .instruction = tcgen05, .fma_pairs = 5}}) {
+    if (plan.instruction != instruction) continue;
+    SCOPED_TRACE(plan::text_of(plan));
     AttentionCase c = ordinary();
     c.head_dim = c.value_dim = plan.groups == 3 ? 64 : 128;
     check(stream, c, plan);
@@ -302,15 +310,15 @@ TEST_F(Attention, ServesEveryKindOfPlan) {
 }
 
 // What a row sees decides what reaches it: nothing of other rows' keys, of other sequences or heads.
-// Keys 40 of head 1 and 69 (the last) of another sequence are bad, and value 130 of head 0: a bad key reaches the rows
+// Keys 40 of head 1 and 69 (the last) of another sequence are bad, and a value of head 0: a bad key reaches the rows
 // that see it, a bad value at most the query tiles that read its step.
 TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-  const AttentionPlan plan{.keys = 64};
-  constexpr int tile = 128, bad_value = 130;  // seen by rows 130 on; read by the tile of queries 128 on
+  const AttentionPlan plan{.keys = 64, .instruction = instruction};
+  const int tile = plan.rows(), bad_value = tile + 2;  // seen by rows from there on; read by the tile of the last rows
   for (const float bad : {nan, inf, -inf}) {
     AttentionCase c{.heads = 2, .kv_heads = 2, .mask = AttentionMask::causal(), .layout = HeadLayout::positions_first};
-    c.sequences = {{100, 100}, {190, 190}, {70, 70}};
+    c.sequences = {{100, 100}, {tile + 62, tile + 62}, {70, 70}};
     RandomAttention attention(stream, c, 5);
     attention.k[attention.kv_index(1, 1, 40, false)] = bad;
     attention.v[attention.kv_index(1, 0, bad_value, true)] = bad;
@@ -384,7 +392,8 @@ TEST_F(Attention, IsRightForRandomProblems) {
     const int dims[] = {64, 128, 192, 256};
     c.head_dim = up_to(1) ? dims[up_to(3)] : 8 * static_cast<int>(1 + up_to(31));
     c.value_dim = up_to(2) ? c.head_dim : 8 * static_cast<int>(1 + up_to(31));
-    c.dtype = std::array{bf16, f16, e4m3}[static_cast<std::size_t>(up_to(2))];
+    const int types = instruction == TensorInstruction::tcgen05 ? 2 : 3;
+    c.dtype = std::array{bf16, f16, e4m3}[static_cast<std::size_t>(up_to(types - 1))];
     if (c.narrow()) {
       c.head_dim = (c.head_dim + 15) / 16 * 16, c.value_dim = (c.value_dim + 15) / 16 * 16;
       c.out_dtype = std::array{bf16, f16, e4m3}[static_cast<std::size_t>(up_to(2))];
@@ -412,6 +421,7 @@ TEST_F(Attention, IsRightForRandomProblems) {
       for (std::int64_t i = 0; i < c.batch; ++i) c.key_lengths.push_back(up_to(c.keys));
     if (c.sequences.empty() && c.key_lengths.empty() && up_to(4) == 0) c.set_documents(static_cast<int>(1 + up_to(9)));
     c.spread = up_to(3) ? 1 : 6;
+    c.value_dim = std::min(c.value_dim, largest_value_dim);
   }
   std::vector<double> errors(problems.size(), INFINITY);
   std::atomic<std::size_t> next = 0;

@@ -13,7 +13,7 @@
 
 namespace wm {
 
-inline constexpr u32 transposing_warps = 3;  // all of the load warpgroup but the first
+inline constexpr u32 transposing_warps = AttentionPlan::transposing_warps;
 
 // As they come: a row for each key.
 template <AttentionPlan plan>

@@ -1,6 +1,7 @@
 // A block's shared memory and barriers, and the way out of it.
 #pragma once
 
+#include "warpmill/attention/copy_rows.cuh"
 #include "warpmill/attention/expression.cuh"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/attention/tiles.cuh"
@@ -133,24 +134,8 @@ class AttentionWriter {
     } else if (!plan.kind.sequences || first + WarpTogether::rows <= queries) {
       strips_.send(strip, args_.out, {column, position, i32(tile.head), i32(tile.sequence.batch)});
     } else {
-      copy_rows(strip, queries - first, column, position, tile.head);
+      copy_rows<plan>(args_, strip, WarpTogether::first_row(), queries - first, column, position, tile.head);
       strips_.copied();
-    }
-  }
-  // Rows of a strip, 16 bytes at a time: the copy engine would go on into the next sequence's.
-  WM_DEVICE void copy_rows(Strip& strip, u32 rows, u32 column, u64 position, u64 head) {
-    using E = typename Strip::Element;
-    constexpr u32 chunk_elements = 16 / sizeof(E);
-    E* const out = reinterpret_cast<E*>(args_.out_at) + position * args_.out_position_stride +
-                   head * args_.out_head_stride + column;
-    u32 chunks = Strip::chunks;  // that a row has here
-    if constexpr (plan.kind.value_dim % plan.strip_columns() != 0)
-      chunks = min(chunks, (plan.kind.value_dim - column) / chunk_elements);
-#pragma unroll 1
-    for (u32 i = threadIdx.x % 32; i < rows * chunks; i += 32) {
-      const u32 row = i / chunks, chunk = i % chunks;
-      *reinterpret_cast<Quad<u32>*>(out + row * args_.out_position_stride + chunk * chunk_elements) =
-          *reinterpret_cast<const Quad<u32>*>(strip.data + strip.offset(WarpTogether::first_row() + row, chunk));
     }
   }
   WM_DEVICE void write_lse(const RowPair& log2, const Tile<plan>& tile, u32 first_query) {

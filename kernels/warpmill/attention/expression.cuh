@@ -66,8 +66,7 @@ struct StepsShared {
   RingBarriers<step_stages> ring;
 };
 template <AttentionPlan plan>
-using StepRing = Ring<"step", step_stages, StoreCourier<1>,
-                      Readers{.groups = plan.groups * 4 + (plan.kind.narrow() ? transposing_warps : 0), .threads = 32}>;
+using StepRing = Ring<"step", step_stages, StoreCourier<1>, Readers{.groups = u32(plan.step_readers()), .threads = 32}>;
 
 // The side of the multiply groups, and of who transposes values for them. Whole warps.
 struct NoSteps {

@@ -4,13 +4,14 @@
 
 #include "warpmill/attention/kind.h"
 #include "warpmill/pipeline/register_shares.h"
+#include "warpmill/tensor_instruction.h"
 
 namespace wm {
 
 struct AttentionPlan {
   AttentionKind kind{};
   int keys = 128;  // of one step
-  int groups = 2;  // multiply warpgroups, of 64 queries each
+  int groups = 2;  // of queries: multiply warpgroups with 64 each, or two that take softmax, with 128
   int stages = 2;  // of K, and of V
   // Strips of the output that a group has in flight. 0: they leave from where its Q was, and the next Q waits.
   int strips = 1;
@@ -18,6 +19,8 @@ struct AttentionPlan {
   // Queries of one head in a group's 64 rows, a power of two; the same queries of the next heads that share its keys
   // follow (packing.cuh). 0: the rows are one head's.
   int packed = 0;
+  TensorInstruction instruction = TensorInstruction::wgmma;  // or tcgen05: scores and sums in tensor memory
+  int fma_pairs = 0;  // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
 
   template <class Plan, class Visit>
   static constexpr void each_field(Plan& plan, Visit&& visit) {
@@ -28,16 +31,20 @@ struct AttentionPlan {
     visit("strips", plan.strips);
     visit("turns", plan.turns);
     visit("packed", plan.packed);
+    visit("instruction", plan.instruction);
+    visit("fma_pairs", plan.fma_pairs);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
   static constexpr int group_threads = 128;  // a warpgroup
-  static constexpr int wgmma_rows = 64;
+  static constexpr int wgmma_rows = 64, tensor_memory_rows = 128;
   static constexpr int register_limit = 65536;  // a multiprocessor has
   static constexpr int shared_limit = 232448;   // bytes of a block
-  static constexpr int barrier_bytes = 1024;    // what barriers and the schedule may take, rounded up
 
-  constexpr int group_rows() const { return wgmma_rows; }  // queries of a group
+  constexpr bool tensor_memory() const { return instruction == TensorInstruction::tcgen05; }
+  // What barriers, the schedule and statistics may take, rounded up.
+  constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : 1024; }
+  constexpr int group_rows() const { return tensor_memory() ? tensor_memory_rows : wgmma_rows; }  // queries of a group
   constexpr int rows() const { return groups * group_rows(); }
   constexpr int queries() const { return packed > 0 ? packed : rows(); }    // of a tile
   constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }  // that it has them of
@@ -47,7 +54,18 @@ struct AttentionPlan {
     plan.packed = packed > 0;
     return plan;
   }
-  constexpr int threads() const { return group_threads * (1 + groups); }
+  // Besides the groups: one that loads; or one that corrects and one with a warp for each smaller role.
+  constexpr int threads() const { return group_threads * (groups + (tensor_memory() ? 2 : 1)); }
+  // Warps that read which tile is next, and which steps it takes: of the groups, and those that transpose values; or of
+  // the groups, of the one that corrects, and the one that multiplies. Of tiles also the one that stores, and the one
+  // that clears tails.
+  static constexpr int transposing_warps = 3;  // of values of 8 bits: all of the load warpgroup but the first
+  constexpr int step_readers() const {
+    return groups * 4 + (tensor_memory() ? 4 + 1 : kind.narrow() ? transposing_warps : 0);
+  }
+  constexpr int tile_readers() const {
+    return step_readers() + (tensor_memory() ? 1 + kind.has_tails() : !kind.narrow() && kind.has_tails());
+  }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
   // The copy engine fills whole swizzle widths and leaves zeros where a head has ended; products go to the next 32
@@ -67,13 +85,23 @@ struct AttentionPlan {
   // Values of 8 bits once more, transposed: a row for each element of a head, in swizzle widths of keys.
   constexpr int transposed_bytes() const { return kind.narrow() ? value_columns() * rounded(keys, width_bytes) : 0; }
   constexpr int strip_columns() const { return kind.out_element() == DType::e4m3 ? 128 : 64; }  // one swizzle width
-  static constexpr int out_rows = 16;  // that leave together: a warp's
+  constexpr int out_rows() const { return tensor_memory() ? group_rows() : 16; }                // that leave together
   constexpr int strip_bytes() const { return group_rows() * width_bytes; }
   constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns()) / strip_columns(); }
   constexpr int shared_bytes() const {
     return groups * (q_bytes() + strips * strip_bytes()) + stages * (k_bytes() + v_bytes() + transposed_bytes()) +
-           barrier_bytes;
+           barrier_bytes();
   }
+
+  // Tensor memory: the scores of both groups, then their sums of values, 128 columns each. Weights lie over the scores
+  // that they are made of, two in a cell.
+  static constexpr int tensor_columns = 512, most_tensor_keys = 128, most_tensor_values = 128;
+  constexpr int scores_column(int group) const { return group * most_tensor_keys; }
+  constexpr int sums_column(int group) const { return groups * most_tensor_keys + group * most_tensor_values; }
+  // Keys whose weights are multiplied first, while the others are still made.
+  constexpr int first_weights() const { return keys > 32 ? keys * 3 / 4 / 32 * 32 : keys; }
+  // Registers of a thread: of those that take softmax, that correct, and of the smaller roles.
+  static constexpr int softmax_registers = 176, correction_registers = 80, service_registers = 80;
 
   // Registers of a thread. What the roles take together is at most what the block was started with: an equal share for
   // each thread, in eights. More, and the last to ask waits for ever.
@@ -85,7 +113,10 @@ struct AttentionPlan {
   constexpr int multiply_registers() const {
     return moves_registers() ? registers_beside(load_registers(), groups) : 255;
   }
-  constexpr int registers() const { return group_threads * (load_registers() + groups * multiply_registers()); }
+  constexpr int registers() const {
+    if (tensor_memory()) return group_threads * (groups * softmax_registers + correction_registers + service_registers);
+    return group_threads * (load_registers() + groups * multiply_registers());
+  }
   constexpr int registers_at_start() const { return register_limit / threads() / 8 * 8 * threads(); }
   // Scores, their rounded weights, and the output's sums.
   constexpr int held_registers() const { return keys / 2 + keys * element_bytes() / 8 + value_columns() / 2; }
@@ -103,6 +134,9 @@ struct AttentionPlan {
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
+    if (tensor_memory()) return tensor_memory_problem();
+    if (instruction != TensorInstruction::wgmma) return "attention multiplies with wgmma or tcgen05";
+    if (fma_pairs != 0) return "the FMA units make no exponentials on sm_90a";
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
@@ -113,15 +147,23 @@ struct AttentionPlan {
       return "a value dim is 8 to 256, a multiple of 8";
     if (strips == 0 && (kind.narrow() || value_bytes() > head_bytes()))
       return "the output does not fit where Q was: strips is 1 at least";
+    if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
+    if (moves_registers() && registers() > registers_at_start())
+      return "the roles take more registers than the block is started with";
+    if (const char* const words = kind_problem()) return words;
+    if (changes_scores() && kind.value_dim > 192 && strips != 1)
+      return "with ALiBi or expressions and values of more than 192 there are registers for one strip";
+    if (held_registers() + other_registers() > multiply_registers())
+      return "scores and sums leave a multiply thread too few registers";
+    return nullptr;
+  }
+  constexpr const char* kind_problem() const {
     if (kind.element != DType::bf16 && kind.element != DType::f16 && kind.element != DType::e4m3)
       return "elements are bf16, f16 or e4m3";
     if (kind.narrow() && (kind.head_dim % 16 || kind.value_dim % 16)) return "dims in e4m3 are multiples of 16";
     if (kind.out != DType::bf16 && (!kind.narrow() || (kind.out != DType::f16 && kind.out != DType::e4m3)))
       return "the output of e4m3 is bf16, f16 or e4m3; any other has its operands' type";
     if (kind.mask.left && !kind.mask.right) return "a mask with a limit to the left has one to the right";
-    if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
-    if (moves_registers() && registers() > registers_at_start())
-      return "the roles take more registers than the block is started with";
     if (kind.expressions.score && kind.alibi != Alibi::none)
       return "ALiBi and an expression of the score exclude each other";
     if (kind.expressions.of_steps() && !kind.expressions.mask) return "expressions of steps go with one of the mask";
@@ -132,11 +174,22 @@ struct AttentionPlan {
     if (kind.expressions.skip && kind.lengths) return "steps of different numbers of keys are not skipped";
     if (kind.sequences && kind.lengths) return "sequences have offsets or lengths, not both";
     if (kind.expressions.skip && kind.sequences) return "steps of sequences of different lengths are not skipped";
-    if (changes_scores() && kind.value_dim > 192 && strips != 1)
-      return "with ALiBi or expressions and values of more than 192 there are registers for one strip";
-    if (held_registers() + other_registers() > multiply_registers())
-      return "scores and sums leave a multiply thread too few registers";
     return nullptr;
+  }
+  constexpr const char* tensor_memory_problem() const {
+    if (kind.narrow()) return "on sm_100a elements are bf16 or f16";
+    if (groups != 2) return "on sm_100a a tile has two groups of 128 queries";
+    if (keys < 32 || keys > most_tensor_keys || keys % 32) return "on sm_100a a step has 32, 64, 96 or 128 keys";
+    if (stages < 1 || stages > 8) return "on sm_100a K and V have 1 to 8 stages each";
+    if (strips < 1 || strips > strips_of_tile())
+      return "on sm_100a a group has one strip of the output at least, and at most as many as its output has";
+    if (fma_pairs < 0 || fma_pairs > 12) return "the FMA units make 0 to 12 of 16 pairs of exponentials";
+    if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
+    if (kind.value_dim < 8 || kind.value_dim > most_tensor_values || kind.value_dim % 8)
+      return "on sm_100a a value dim is 8 to 128, a multiple of 8: two tiles' sums of more do not fit tensor memory "
+             "beside their scores";
+    if (shared_bytes() > shared_limit) return "Q, K, V and the output take more than 232448 bytes of shared memory";
+    return kind_problem();
   }
   constexpr bool valid() const { return problem() == nullptr; }
 };

@@ -65,12 +65,8 @@ struct TilesShared {
   RingBarriers<tile_stages> ring;
   Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
 };
-// Read by each warp of the multiply groups, and by those that transpose values or the one that clears tails.
 template <AttentionPlan plan>
-inline constexpr Readers tile_readers{
-    .groups = plan.groups * 4 + (plan.kind.narrow() ? transposing_warps : plan.kind.has_tails()), .threads = 32};
-template <AttentionPlan plan>
-using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, tile_readers<plan>>;
+using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, Readers{.groups = u32(plan.tile_readers()), .threads = 32}>;
 
 // Tiles by number, in the order of the schedule; numbers are asked for in rising order.
 template <AttentionPlan plan>

@@ -16,6 +16,26 @@
 
 namespace wm {
 
+// What a thread of a warpgroup has of 128 rows in tensor memory where warps load 32 lanes: columns of one row.
+template <int columns_>
+struct TensorRow {
+  static constexpr int columns = columns_, count = columns;
+  f32 value[count];
+
+  // Where value[i] lies; with the words of a Fragment, which has two rows.
+  static WM_DEVICE u32 row(int) { return thread_of_warpgroup(); }
+  static WM_DEVICE u32 column(int i) { return i; }
+  static constexpr int offset(int i) { return i; }
+  static constexpr int halves = 1;
+  static constexpr int half(int) { return 0; }
+  static WM_DEVICE u32 row_of_half(int) { return thread_of_warpgroup(); }
+};
+
+namespace detail {
+// The lanes of this warp of a warpgroup.
+WM_DEVICE TensorAddress own_lanes(TensorAddress address) { return address.lane(thread_of_warpgroup() / 32 * 32); }
+}  // namespace detail
+
 // The sums of a product: `rows` (64 or 128) of one block by `columns`, a cell each. Of 128, row i lies in lane i; of
 // 64, rows 16w to 16w + 15 lie in the first lanes of warp w's. Each warp of a warpgroup so has 16 rows, or twice 16.
 template <int rows_, int columns_, class T_ = f32>
@@ -36,6 +56,30 @@ struct TensorSums {
     tcgen05::wait_load();
     return fragment;
   }
+  // `count` columns of the thread's row, from `first` on. All warps of a warpgroup. tcgen05::wait_load() comes before
+  // somebody writes them, tcgen05::wait_store() before somebody is told of them.
+  template <int count>
+  WM_DEVICE TensorRow<count> load_row(int first) const {
+    static_assert(rows == 128 && same<T, f32> && count % 16 == 0, "128 rows of f32, by 16 columns");
+    constexpr int piece = count % 32 == 0 ? 32 : 16;
+    TensorRow<count> row;
+#pragma unroll
+    for (int at = 0; at < count; at += piece) {
+      u32 cells[piece];
+      tcgen05::load<tcgen05::Shape::lanes32>(cells, detail::own_lanes(address) + (first + at));
+#pragma unroll
+      for (int i = 0; i < piece; ++i) row.value[at + i] = __uint_as_float(cells[i]);
+    }
+    return row;
+  }
+  template <int count>
+  WM_DEVICE void store_row(int first, const TensorRow<count>& row) const {
+    static_assert(rows == 128 && same<T, f32>, "128 rows of f32");
+    u32 cells[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) cells[i] = __float_as_uint(row.value[i]);
+    tcgen05::store<tcgen05::Shape::lanes32>(detail::own_lanes(address) + first, cells);
+  }
 
  private:
   // The largest power of two of columns, then the rest.
@@ -50,6 +94,22 @@ struct TensorSums {
 #pragma unroll
       for (int i = 0; i < piece / 2; ++i) fragment.value[done / 2 + i] = __builtin_bit_cast(T, cells[i]);
     }
+  }
+};
+
+// The A operand of a product in tensor memory: 128 rows by `k`, K-major, packed: two 16-bit elements in a cell.
+template <class Element_, int k_>
+struct TensorOperand {
+  using Element = Element_;
+  static_assert(sizeof(Element) == 2, "elements of 16 bits");
+  static constexpr int extent = 128, k = k_, steps = k / 16, step_columns = 8, columns = k / 2;
+  TensorAddress address;
+
+  // Cells of the thread's row from the one of element `first` on. All warps of a warpgroup; tcgen05::wait_store() comes
+  // before somebody is told of them.
+  template <int count>
+  WM_DEVICE void store_row(int first, const u32 (&cells)[count]) const {
+    tcgen05::store<tcgen05::Shape::lanes32>(detail::own_lanes(address) + first / 2, cells);
   }
 };
 
@@ -130,6 +190,28 @@ WM_DEVICE void multiply(const TensorSums<rows, columns, T>& sums, ATile& a, BTil
     tcgen05::multiply<blocks, tcgen05::kind_of(dtype_of<AElement>)>(
         sums.address, first_a + (detail::step_offset<ATile>(step) >> 4),
         first_b + (detail::step_offset<BTile>(step) >> 4), product.bits(), accumulate || step > 0);
+}
+
+// The same with A in tensor memory, for elements `begin` up to but not including `end` along k. One block.
+template <int begin, int end, int columns, class T, class Element, int k, class BTile>
+WM_DEVICE void multiply_part(const TensorSums<128, columns, T>& sums, const TensorOperand<Element, k>& a, BTile& b,
+                             bool accumulate) {
+  using A = TensorOperand<Element, k>;
+  static_assert(BTile::k == k && BTile::extent == columns, "B has the sums' columns, and A's k");
+  static_assert(begin % 16 == 0 && end % 16 == 0 && begin < end && end <= k, "a part is a whole number of products");
+  constexpr tcgen05::Product product{.a = dtype_of<Element>,
+                                     .b = dtype_of<typename BTile::Element>,
+                                     .sums = dtype_of<T>,
+                                     .b_major = BTile::major,
+                                     .m = 128,
+                                     .n = columns};
+  static_assert(product.problem(1) == nullptr, "the tensor cores have no such product: Product::problem() says why");
+  const u64 first_b = detail::first_operand(b);
+#pragma unroll
+  for (u32 step = begin / 16; step < end / 16; ++step)
+    tcgen05::multiply<1, tcgen05::kind_of(dtype_of<Element>)>(sums.address, a.address + step * A::step_columns,
+                                                              first_b + (detail::step_offset<BTile>(step) >> 4),
+                                                              product.bits(), accumulate || step * 16 > begin);
 }
 
 }  // namespace wm

@@ -1,6 +1,7 @@
 // Every legal instantiation of the wrappers of sm_100a: tensor memory, its products, copies for pairs of blocks, and
 // clusters that take over the work of others.
 #include "warpmill/ptx/cluster_launch.cuh"
+#include "warpmill/ptx/float_pair.cuh"
 #include "warpmill/ptx/tcgen05_access.cuh"
 #include "warpmill/ptx/tma.cuh"
 
@@ -104,6 +105,14 @@ __global__ void pair_copies(const __grid_constant__ TensorMap map) {
   copies(tile, map, {1, 2, 3}, &barrier);
   copies(tile, map, {1, 2, 3, 4}, &barrier);
   copies(tile, map, {1, 2, 3, 4, 5}, &barrier);
+}
+
+__global__ void float_pairs(f32* out) {
+  FloatPair pair(out[0], out[1]);
+  pair = float_pair::fma(pair, pair, FloatPair(2.f));
+  pair = float_pair::add(float_pair::multiply(pair, pair), float_pair::subtract(pair, FloatPair(1.f)));
+  const Pair<f32> values = float_pair::add_down(pair, pair).values();
+  out[2] = largest(values.x, values.y, out[3]);
 }
 
 __global__ void launch_control(u32* out) {

@@ -1,0 +1,77 @@
+// The model of a B200's attention. Every figure is of published microbenchmarks or of a data sheet (docs/blackwell.md),
+// but the hand-over, which is a guess.
+#include "plan/attention_tensor_memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wm::plan {
+namespace {
+
+// A product of 32 bytes along k, 128 rows by n columns: with A in shared memory, and in tensor memory.
+double product_clocks(double n) { return std::max(n / 2, 32 + n / 4); }
+double product_clocks_from_tensor_memory(double n) { return n / 2; }
+constexpr double product_latency = 136, latency_from_tensor_memory = 104;  // besides, until the last one is done
+constexpr double exponentials_in_clock = 16, shared_bytes_in_clock = 128, copied_bytes_in_clock = 64,
+                 threads_in_clock = 128;
+constexpr double hand_over = 100;  // a barrier's arrival, its wait, and an access of tensor memory: a guess
+
+std::pair<double, std::string_view> slowest(const AttentionClocks& c) {
+  return std::max({std::pair<double, std::string_view>{c.products, "products"},
+                   {c.exponentials, "exponentials"},
+                   {c.instructions, "instructions"},
+                   {c.shared, "shared"},
+                   {c.copies, "copies"},
+                   {c.chain, "chain"}},
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+}  // namespace
+
+double AttentionClocks::step() const { return slowest(*this).first; }
+std::string_view AttentionClocks::binds() const { return slowest(*this).second; }
+
+AttentionClocks clocks_of(const AttentionPlan& plan) {
+  const double groups = plan.groups, rows = plan.group_rows(), keys = plan.keys, scores = rows * keys;
+  const double of_keys = plan.head_columns() / 16. * product_clocks(keys);
+  const double of_values = keys / 16 * product_clocks_from_tensor_memory(plan.value_columns());
+  const double by_fma = plan.fma_pairs / 16.;
+  const double exponentials = scores * (1 - by_fma) / exponentials_in_clock;
+  // A score: half a maximum of three, half a packed FMA, half a conversion, half a packed sum; then its power, of one
+  // instruction, or of five for six packed ones and four of integers that serve two.
+  const double look = scores * 0.5 / threads_in_clock,
+               weigh = scores * (1.5 + (1 - by_fma) + 5 * by_fma) / threads_in_clock;
+  AttentionClocks clocks;
+  clocks.products = groups * (of_keys + of_values);
+  clocks.exponentials = groups * exponentials;
+  clocks.instructions = groups * (look + weigh);
+  clocks.shared = groups * (plan.q_bytes() + plan.k_bytes() + plan.v_bytes()) / shared_bytes_in_clock;
+  clocks.copies = (plan.k_bytes() + plan.v_bytes()) / copied_bytes_in_clock;
+  // Values are multiplied once the first weights are there.
+  const double first = static_cast<double>(plan.first_weights()) / plan.keys;
+  clocks.chain = of_keys + product_latency + hand_over + look + first * std::max(exponentials, weigh) + hand_over +
+                 of_values + latency_from_tensor_memory;
+  // A load, a packed product for two, a store: of each sum.
+  clocks.correction = groups * rows * plan.value_columns() * 0.5 / threads_in_clock + hand_over;
+  return clocks;
+}
+
+std::vector<AttentionPlan> tensor_memory_candidates(const AttentionKind& kind) {
+  // Exponentials that the FMA units make, as FlashAttention-4 found them best: fewer where masks take instructions.
+  const int fma_pairs = kind.mask.right ? 2 : 3;
+  std::vector<AttentionPlan> plans;
+  for (const int keys : {128, 64})
+    for (const int stages : {4, 3, 2, 1}) {
+      const AttentionPlan plan{.kind = kind,
+                               .keys = keys,
+                               .stages = stages,
+                               .instruction = TensorInstruction::tcgen05,
+                               .fma_pairs = fma_pairs};
+      if (!plan.valid()) continue;
+      plans.push_back(plan);
+      break;
+    }
+  return plans;
+}
+
+}  // namespace wm::plan
