@@ -228,6 +228,8 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     arguments.partials = partials;
     if (part.numbers)
       launch(stream, call->kernel, config, ListedGemmArguments{arguments, *part.numbers});
+    else if (part.scale_maps)
+      launch(stream, call->kernel, config, ClusterScaledGemmArguments{arguments, *part.scale_maps});
     else
       launch(stream, call->kernel, config, arguments);
     if (stamps) *request.trace = stamps->read(stream);

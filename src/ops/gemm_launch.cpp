@@ -72,6 +72,20 @@ TensorMap map_block_scaled(const Device& device, std::string_view name, BlockFor
   }
 }
 
+// The blocks of scales of an operand: those of a tile's rows, and of a stage along k, at a time.
+TensorMap map_scales(const Device& device, const Scales& scales, std::int64_t rows, int tile_rows,
+                     const GemmPlan& plan) {
+  constexpr std::int64_t words = scale_block_bytes / ScaleMaps::word;
+  constexpr std::int64_t pair_rows = 2 * scale_block_rows;  // rows are padded to these
+  const std::int64_t row_blocks = (rows + pair_rows - 1) / pair_rows * 2;
+  return make_tensor_map(device, {.element = MapElement::u64,
+                                  .address = scales.address,
+                                  .dims = {row_blocks, scales.blocks * words},
+                                  .strides = {scales.blocks * std::int64_t{scale_block_bytes}},
+                                  .l2_promotion = L2Promotion::b128,
+                                  .box = {GemmPlan::scale_rows(tile_rows), plan.kind.scale_blocks() * words}});
+}
+
 TensorMap map_strip(const Device& device, const GemmProblem& p, const Matrix& d, std::int64_t batch,
                     const GemmPlan& plan, int columns) {
   if (!plan.stores_by_engine()) return {};
@@ -150,13 +164,15 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
   const auto a_map = [&] {
     if (p.kind.scaled())
-      return map_block_scaled(device, "a", p.kind.a_format, p.kind.packed(), a.first, p.m, plan.tile.m);
+      return map_block_scaled(device, "a", p.kind.a_format, p.kind.packed(), a.first, p.m,
+                              plan.tile.m / plan.a_parts());
     return map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count, plan, plan.tile.m,
                        plan.a_parts());
   };
   const auto b_map = [&] {
     if (p.kind.scaled())
-      return map_block_scaled(device, "b", p.kind.b_format, p.kind.packed(), b.first, p.n, plan.tile.n);
+      return map_block_scaled(device, "b", p.kind.b_format, p.kind.packed(), b.first, p.n,
+                              plan.b_rows() / plan.b_parts());
     return map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count, plan, plan.b_rows(),
                        plan.b_parts());
   };
@@ -199,7 +215,12 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
                             .programmatic_dependent = plan.facts().copy_engine};
   const bool shares = plan.split && work.shared_tiles > 0;
-  return {config, arguments, std::move(numbers), shares ? std::size_t(blocks) * plan.partial_bytes() : 0};
+  std::unique_ptr<ScaleMaps> scale_maps;
+  if (plan.scales_by_map())
+    scale_maps = std::make_unique<ScaleMaps>(ScaleMaps{map_scales(device, p.a_scales, p.m, plan.tile.m, plan),
+                                                       map_scales(device, p.b_scales, p.n, plan.tile.n, plan)});
+  return {config, arguments, std::move(numbers), std::move(scale_maps),
+          shares ? std::size_t(blocks) * plan.partial_bytes() : 0};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct PreparedLaunch {
   LaunchConfig config;
   GemmArguments arguments;
   std::unique_ptr<MatrixNumbers> numbers;  // of a listed batch
+  std::unique_ptr<ScaleMaps> scale_maps;   // of a plan that brings scales by them
   std::size_t workspace_bytes;             // of a split plan
 };
 

@@ -273,8 +273,9 @@ std::vector<std::pair<BlockFormat, BlockFormat>> pairs_of(const Device& device) 
 std::string random_plan(const Device& device, std::mt19937_64& random) {
   const auto below = [&](std::uint64_t limit) { return random() % limit; };
   const std::string exchange = below(3) == 0 ? " exchange" : "";
+  constexpr const char* together[] = {"tcgen05", "tcgen05", "c2x1 tcgen05", "c1x2 tcgen05", "c2x1 pair", "c2x1 pair"};
   if (has_tensor_memory(device))
-    return fmt::format("128x{} s{} g{} tcgen05{}{}", 32 << below(4), 2 + below(2), 1 + below(2),
+    return fmt::format("128x{} s{} g{} {}{}{}", 32 << below(4), 2 + below(2), 1 + below(2), together[below(6)],
                        below(3) == 0 ? " claim" : "", exchange);
   const auto groups = 1 + below(2);
   return fmt::format("{}x{} s2 g{} mma-tma{}{}", groups * 64, 32 << below(3), groups, below(3) == 0 ? " split" : "",
@@ -320,12 +321,36 @@ TEST_F(GemmBlockScaled, IsRightForRandomScaledProducts) {
   RecordProperty("cases", cases);
 }
 
+// Blocks of a cluster that share operands, and two that multiply together: each has the scales of its own rows of A and
+// of all of B.
+TEST_F(GemmBlockScaled, IsRightInClustersAndPairs) {
+  if (!has_tensor_memory(device)) {
+    Product product(stream, {.m = 64, .n = 64, .k = 64, .plan = "64x64 s2 c2x1 mma-tma"});
+    EXPECT_THROW(gemm(stream, product.request()), Error);
+    return;
+  }
+  struct Together {
+    const char* plan;
+    BlockFormat a, b;
+  };
+  for (const Together& t : {Together{"128x256 s2 c2x1 pair", nvfp4, nvfp4},
+                            {"128x128 s3 g2 c2x1 pair claim", mxfp4, mxfp4},
+                            {"128x256 s2 c2x1 pair", mxfp8_e5m2, mxfp6_e3m2},
+                            {"128x64 s2 c2x1 pair exchange", mxfp8_e4m3, mxfp4},
+                            {"128x128 s2 c2x1 tcgen05", nvfp4, nvfp4},
+                            {"128x256 s2 c1x2 tcgen05", mxfp6_e2m3, mxfp8_e4m3}}) {
+    const GemmResult result = check(stream, {.m = 300, .n = 296, .k = 530, .a = t.a, .b = t.b, .plan = t.plan});
+    EXPECT_EQ(result.plan.cluster_size(), 2) << t.plan;
+    check(stream, {.m = 100, .n = 120, .k = 40, .a = t.a, .b = t.b, .plan = t.plan});  // a block with nothing to do
+  }
+}
+
 TEST_F(GemmBlockScaled, GivesTheSameBitsInEveryModeAndTheJudgeIsSilent) {
   const bool tensor_memory = has_tensor_memory(device);
   const std::string words = tensor_memory ? "128x64 s3 g1 tcgen05" : "64x64 s2 g1 mma-tma";
   for (const Case& c : {Case{.m = 200, .n = 136, .k = 520, .a = nvfp4, .b = nvfp4, .plan = words},
                         Case{.m = 200, .n = 136, .k = 600, .a = mxfp4, .b = mxfp4, .plan = words},
-                        Case{.m = 200, .n = 264, .k = 300, .plan = tensor_memory ? "128x256 s2 tcgen05" : words},
+                        Case{.m = 200, .n = 264, .k = 300, .plan = tensor_memory ? "128x256 s2 c2x1 pair" : words},
                         Case{.m = 136,
                         .n = 72,
                         .k = 300,

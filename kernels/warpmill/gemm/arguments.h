@@ -52,4 +52,14 @@ struct ListedGemmArguments : GemmArguments {
   constexpr unsigned d_matrix(unsigned product) const { return numbers.d[product]; }
 };
 
+// Blocks of scales as tensors, for clusters: a block's tile may lie behind the matrix, and of two that multiply
+// together one's barrier counts the copies of both.
+struct ScaleMaps {
+  static constexpr int word = 8;  // bytes of an element
+  TensorMap a, b;                 // boxes of a stage
+};
+struct ClusterScaledGemmArguments : GemmArguments {
+  ScaleMaps scale_maps;
+};
+
 }  // namespace wm

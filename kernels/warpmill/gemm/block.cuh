@@ -157,6 +157,17 @@ WM_DEVICE void load_scales(u8* to, u32 bytes, u64 scales, u32 blocks, u32 row, u
     bulk::load(to + i * along_k, from + u64(i) * blocks * scale_block_bytes, along_k, full);
 }
 
+// Where both operands' scales of a stage lie in their maps: words along k, blocks of 128 rows.
+template <GemmPlan plan>
+struct MappedScales {
+  i32 a[2], b[2];
+  WM_DEVICE MappedScales(const Corner& corner, u32 step) {
+    a[0] = b[0] = step * plan.kind.scale_blocks() * (scale_block_bytes / ScaleMaps::word);
+    a[1] = corner.m / scale_block_rows;
+    b[1] = corner.n / scale_block_rows;
+  }
+};
+
 // One stage of A and B: by the copy engine, which one thread asks, or by all threads that produce.
 template <GemmPlan plan>
 WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, GemmShared<plan>& shared, Corner corner,
@@ -169,6 +180,12 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
     const ClusterAddress full = cluster::map(stage.full, 0);  // the first block multiplies
     a.load_for_pair(args.a, corner.m, k, {i32(a_matrix)}, full, {args.a_policy});
     b.load_for_pair(args.b, place.b_row(corner), k, {i32(b_matrix)}, full, {args.b_policy});
+    if constexpr (plan.kind.scaled()) {  // of our own rows of A, and of all of B
+      const MappedScales<plan> at(corner, step);
+      auto& scales = shared.scales.stage[stage.index];
+      tma::load_for_pair(scales.a, args.scale_maps.a, at.a, full);
+      tma::load_for_pair(scales.b, args.scale_maps.b, at.b, full);
+    }
   } else if constexpr (plan.kind.by_tma()) {
     a.template load<a_shares<plan>>(args.a, corner.m, k, {i32(a_matrix)}, stage.full, {args.a_policy},
                                     place.sharing_a());
@@ -176,8 +193,14 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
                                     place.sharing_b());
     if constexpr (plan.kind.scaled()) {
       auto& scales = shared.scales.stage[stage.index];
-      load_scales<plan>(scales.a, sizeof(scales.a), args.a_scales, args.a_scale_blocks, corner.m, step, stage.full);
-      load_scales<plan>(scales.b, sizeof(scales.b), args.b_scales, args.b_scale_blocks, corner.n, step, stage.full);
+      if constexpr (plan.scales_by_map()) {
+        const MappedScales<plan> at(corner, step);
+        tma::load(scales.a, args.scale_maps.a, at.a, stage.full);
+        tma::load(scales.b, args.scale_maps.b, at.b, stage.full);
+      } else {
+        load_scales<plan>(scales.a, sizeof(scales.a), args.a_scales, args.a_scale_blocks, corner.m, step, stage.full);
+        load_scales<plan>(scales.b, sizeof(scales.b), args.b_scales, args.b_scale_blocks, corner.n, step, stage.full);
+      }
     }
   } else {
     constexpr u32 threads = plan.producer_threads();

@@ -17,7 +17,8 @@ using Finished = Select<plan.kind.d == DType::i32, i32, f32>;
 
 // What the kernel of a plan gets.
 template <GemmPlan plan>
-using ArgumentsOf = Select<plan.kind.listed, ListedGemmArguments, GemmArguments>;
+using ArgumentsOf = Select<plan.kind.listed, ListedGemmArguments,
+                           Select<plan.scales_by_map(), ClusterScaledGemmArguments, GemmArguments>>;
 
 // Where a fragment's corner lies in D.
 struct Corner {

@@ -140,6 +140,8 @@ struct GemmPlan {
     return kind.scaled() ? scale_rows(tile.n) * kind.scale_blocks() * scale_block_bytes : 0;
   }
   constexpr int scale_bytes() const { return a_scale_bytes() + b_scale_bytes(); }
+  // ClusterScaledGemmArguments.
+  constexpr bool scales_by_map() const { return cluster_size() > 1 && kind.scaled(); }
 
   // Of the blocks that share an operand, those that bring a part of it to all: equal parts of whole swizzle atoms, 8
   // lines each.
@@ -172,7 +174,7 @@ struct GemmPlan {
             .m = tile.m * blocks_together(),
             .n = tile.n};
   }
-  // The same with block scales, of one block; each product of a stage has its bytes of the scales.
+  // The same with block scales; each product of a stage has its bytes of the scales.
   static constexpr tcgen05::Narrow narrow(BlockFormat format) {
     switch (format) {
       case BlockFormat::mxfp8_e4m3: return tcgen05::Narrow::e4m3;
@@ -191,7 +193,7 @@ struct GemmPlan {
             .a = narrow(kind.a_format),
             .b = narrow(kind.b_format),
             .ue4m3 = nv,
-            .m = tile.m,
+            .m = tile.m * blocks_together(),
             .n = tile.n,
             .a_byte = byte,
             .b_byte = byte};
@@ -354,7 +356,7 @@ struct GemmPlan {
     if (pair && (cluster.m != 2 || cluster.n != 1 || tile.m != 128 || !kind.by_tma()))
       return "two blocks that multiply together are a cluster of 2x1 with 128 rows each, whose operands come by the "
              "copy engine";
-    if (kind.scaled()) return scaled_product(0).problem(1);
+    if (kind.scaled()) return scaled_product(0).problem(blocks_together());
     return product().problem(blocks_together());
   }
   constexpr const char* scale_problem() const {
@@ -367,7 +369,7 @@ struct GemmPlan {
     const auto byte = [](BlockFormat format) { return wm::facts_of(format).bits == 8; };
     if (instruction == TensorInstruction::mma_tma && !kind.packed() && !(byte(kind.a_format) && byte(kind.b_format)))
       return "mma-tma plans multiply mxfp8 by mxfp8, and 4-bit formats by themselves";
-    if (cluster_size() > 1) return "plans with block scales have no clusters";
+    if (cluster_size() > 1 && !facts().tensor_memory) return "mma-tma plans with block scales have no clusters";
     const auto whole = [](int extent) { return extent % 128 == 0 || 128 % extent == 0; };
     if (!whole(tile.m) || !whole(tile.n) || tile.n < 32)
       return "with block scales a tile has whole blocks of 128 rows and columns of them, or lies inside one";

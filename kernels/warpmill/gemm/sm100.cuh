@@ -162,6 +162,7 @@ template <GemmPlan plan>
 WM_DEVICE void multiply_scaled(const Sm100Sums<plan>& sums, u32 index, GemmShared<plan>& shared, u32 first_column,
                                const Sm100Memory<plan>& memory, bool accumulate) {
   constexpr u32 along_k = plan.kind.scale_blocks(), a_columns = 4 * along_k, rows = plan.scale_rows(plan.tile.n);
+  constexpr int blocks = plan.blocks_together();  // of two each copies its own scales, to the same columns
   const TensorAddress a_scales = memory.column(plan.accumulators() * plan.tile.n + index * plan.scale_columns());
   const TensorAddress b_scales = a_scales + a_columns;
   auto& scales = shared.scales.stage[index];
@@ -170,20 +171,21 @@ WM_DEVICE void multiply_scaled(const Sm100Sums<plan>& sums, u32 index, GemmShare
   constexpr tcgen05::Copied copied = tcgen05::Copied::rows32_bytes16_everywhere;
 #pragma unroll
   for (u32 i = 0; i < along_k; ++i) {
-    tcgen05::copy<1, copied>(a_scales + i * 4, of_a + (i * scale_block_bytes >> 4));
+    tcgen05::copy<blocks, copied>(a_scales + i * 4, of_a + (i * scale_block_bytes >> 4));
 #pragma unroll
     for (u32 row = 0; row < rows; ++row)  // in shared memory along k first, in tensor memory along n
-      tcgen05::copy<1, copied>(b_scales + (i * rows + row) * 4, of_b + ((row * along_k + i) * scale_block_bytes >> 4));
+      tcgen05::copy<blocks, copied>(b_scales + (i * rows + row) * 4,
+                                    of_b + ((row * along_k + i) * scale_block_bytes >> 4));
   }
   const u64 first_a = detail::first_operand(shared.a[index]), first_b = detail::first_operand(shared.b[index]);
   const u32 within = first_column % scale_block_rows / 32;  // of a tile that lies inside a block
   const auto product = [&]<u32 step>() {
     constexpr tcgen05::ScaledProduct what = plan.scaled_product(step);
-    static_assert(what.problem(1) == nullptr, "the tensor cores have no such product: ScaledProduct::problem()");
+    static_assert(what.problem(blocks) == nullptr, "the tensor cores have no such product: ScaledProduct::problem()");
     constexpr u32 block = step * along_k / 4;  // of the stage's along k
-    tcgen05::multiply_block_scaled<1, what.kind>(sums.address, first_a + (step * 32 >> 4), first_b + (step * 32 >> 4),
-                                                 what.bits(), a_scales + block * 4,
-                                                 b_scales + block * rows * 4 + within, accumulate || step > 0);
+    tcgen05::multiply_block_scaled<blocks, what.kind>(sums.address, first_a + (step * 32 >> 4),
+                                                      first_b + (step * 32 >> 4), what.bits(), a_scales + block * 4,
+                                                      b_scales + block * rows * 4 + within, accumulate || step > 0);
   };
   product.template operator()<0>();
   product.template operator()<1>();
