@@ -38,7 +38,7 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
   u32 tiles = 0;
   TileTaker<plan> taker(args, shared.tiles);
   for (Tile<plan> tile; taker.next(tile);) {
-    const Sight<plan> sight = tile.sight(args);
+    const StepOrder<plan> steps = tile.steps(args);
     const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
     const auto load_k = [&](i32 step) {
       stamp<"load", "wait k">(step);
@@ -47,8 +47,7 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
       shared.k[stage.index].load(args.k, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch}, stage.full);
     };
     const auto load_v = [&](i32 step) { load_values(args, tile, step, kv_head, shared, v_ring); };
-    const i32 begin = sight.begin(), last = sight.end() - 1;
-    if (last >= begin) load_k(last);
+    if (!steps.none()) load_k(steps.first());
 #pragma unroll
     for (u32 group = 0; group < plan.groups; ++group) {
       typename Rings::Q q_ring(shared.q_ring[group]);
@@ -65,8 +64,10 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
                              {head, batch}, stage.full);
     }
     ++tiles;
-    for (i32 step = last; step >= begin; --step) {
-      if (step > begin) load_k(step - 1);
+    bool more = !steps.none();
+    for (i32 step = steps.first(); more; step = steps.after(step)) {
+      more = steps.more(step);
+      if (more) load_k(steps.after(step));
       load_v(step);
     }
   }
@@ -134,10 +135,10 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, typename Rings::Share
   u32 phases = 0;  // of the barriers, a bit for each stage
   TileReader<plan> reader(shared.tiles);
   for (Tile<plan> tile; reader.next(tile);) {
-    const Sight<plan> sight = tile.sight(args);
-    const i32 last = sight.end() - 1;
-    if (last < sight.begin()) continue;
-    if (const u32 keys = tile.keys_before_tail(last); keys > 0) {
+    const StepOrder<plan> steps = tile.steps(args);
+    if (steps.none()) continue;
+    v_ring.skip(steps.before_last());
+    if (const u32 keys = tile.keys_before_tail(steps.last()); keys > 0) {
       const Stage stage = v_ring.next();
       mbarrier::wait_parity(&shared.tail[stage.index], phases >> stage.index & 1);
       phases ^= 1u << stage.index;
@@ -152,7 +153,7 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, typename Rings::Share
       barrier::sync_warp();
       if (threadIdx.x % 32 == 0) v_ring.arrive(stage);
     }
-    v_ring.skip(last + 1 - sight.begin());
+    v_ring.skip(steps.steps() - steps.before_last());
   }
 }
 

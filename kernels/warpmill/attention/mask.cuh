@@ -67,4 +67,32 @@ class Sight {
   i32 left_, right_;
 };
 
+// The order in which all roles take the steps of a tile: from the last to the first, or from the diagonal to the first
+// and then from the last to the diagonal.
+template <AttentionPlan plan>
+class StepOrder {
+ public:
+  WM_DEVICE StepOrder(const AttentionArguments& args, const Sequence& sequence, u32 first_query,
+                      const Sight<plan>& sight)
+      : begin_(sight.begin()), last_(sight.end() - 1), first_(last_) {
+    if constexpr (plan.begins_at_diagonal())
+      first_ =
+          max(begin_, min(last_, Sight<plan>::diagonal(args, sequence, first_query + plan.rows() - 1) / plan.keys));
+  }
+
+  WM_DEVICE bool none() const { return last_ < begin_; }
+  WM_DEVICE i32 first() const { return first_; }
+  WM_DEVICE bool more(i32 step) const {  // behind this one
+    if constexpr (plan.begins_at_diagonal()) return step != (first_ == last_ ? begin_ : first_ + 1);
+    return step > begin_;
+  }
+  WM_DEVICE i32 after(i32 step) const { return plan.begins_at_diagonal() && step == begin_ ? last_ : step - 1; }
+  WM_DEVICE i32 last() const { return last_; }  // of the sequence's keys
+  WM_DEVICE u32 steps() const { return last_ + 1 - begin_; }
+  WM_DEVICE u32 before_last() const { return first_ == last_ ? 0 : first_ + 1 - begin_; }  // taken before last()
+
+ private:
+  i32 begin_, last_, first_;
+};
+
 }  // namespace wm

@@ -20,7 +20,7 @@
 //                   tail[stage]       as k.full: values whose last rows are another sequence's, and must be cleared
 //                                     by a warp of the load warpgroup before v.full
 //
-// Steps of keys are taken from the last to the first: those that a causal mask cuts come first.
+// Steps of keys are taken from the last to the first, as those that a causal mask cuts come first so (mask.cuh).
 #pragma once
 
 #include "warpmill/attention/alibi.cuh"
@@ -72,7 +72,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
   for (Tile<plan> tile; reader.next(tile);) {
     const u32 first_query = tile.group_query(group);
-    const Sight<plan> sight = tile.sight(args);  // of all groups: they take the same steps
+    const StepOrder<plan> steps = tile.steps(args);  // of all groups
     const Sight<plan> own(args, tile.sequence, first_query,
                           plan.packed > 0 ? Packing<plan>(args).queries() : plan.group_rows());
     // Kept over the loop of tiles, places in Q would take registers that are not there.
@@ -83,10 +83,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
     Softmax<E, plan.kind.alibi != Alibi::none> softmax(scales.scale_log2);
     Fragment<plan.value_columns()> sums;
-    const i32 begin = sight.begin(), last = sight.end() - 1;
-    stamp<"multiply", "wait q">(last);
+    stamp<"multiply", "wait q">(steps.first());
     const Stage q_stage = q_ring.wait();
-    if (last < begin) {  // no query sees a key
+    if (steps.none()) {  // no query sees a key
       stamp<"multiply", "store">(first_query);
       writer.write_blank(tile, first_query, sinks_of<plan>(args, tile, group));
       writer.drain();  // all of the group have seen Q come: no product brings them together here
@@ -119,7 +118,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       k_ring.release(k_stage);
     }
     bool started = false;  // the sums hold something
-    i32 step = chooses ? chosen.number : last;
+    i32 step = chooses ? chosen.number : steps.first();
     const Expressions<plan> expressions(args, scales, tile, first_query);
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
     if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
@@ -159,7 +158,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         if constexpr (chooses)
           more = !chosen.last;
         else
-          more = step > begin;
+          more = steps.more(step);
         if (!more) break;
         if constexpr (chooses) chosen = chooser.next();
         stamp<"multiply", "wait kv">(step);
@@ -181,18 +180,18 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         if constexpr (chooses)
           step = chosen.number;
         else
-          --step;
+          step = steps.after(step);
         stamp<"multiply", "softmax">(step);
         adjust();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
-        if constexpr (plan.kind.alibi == Alibi::both_sides)
+        if constexpr (plan.kind.alibi == Alibi::both_sides && !plan.begins_at_diagonal())
           if (alibi.rising(step)) break;
       } while (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) && weigh_blindly());
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 
     [[maybe_unused]] const RowPair sinks = sinks_of<plan>(args, tile, group);
-    stamp<"multiply", "values">(begin);
+    stamp<"multiply", "values">(step);
     const Stage v_stage = v_ring.wait();
     wgmma::fence();
     multiply(sums, weights, shared.v[v_stage.index], started);

@@ -22,6 +22,9 @@ struct Tile {
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, Packing<plan>(args).queries());
   }
+  WM_DEVICE StepOrder<plan> steps(const AttentionArguments& args) const {
+    return StepOrder<plan>(args, sequence, first_query, sight(args));
+  }
   // Where a group's rows begin: the query, and the head where they are of several.
   WM_DEVICE u32 group_query(u32 group) const { return first_query + (plan.packed > 0 ? 0 : group * plan.group_rows()); }
   WM_DEVICE u32 group_head(const AttentionArguments& args, u32 group) const {

@@ -14,17 +14,16 @@ WM_DEVICE void transpose_values(const AttentionArguments& args, AttentionShared<
   constexpr bool chooses = plan.kind.expressions.of_steps();
   Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
   for (Tile<plan> tile; reader.next(tile);) {
-    const Sight<plan> sight = tile.sight(args);
-    const i32 begin = sight.begin(), last = sight.end() - 1;
-    if (last < begin) continue;
-    ChosenStep chosen{.number = last};
+    const StepOrder<plan> steps = tile.steps(args);
+    if (steps.none()) continue;
+    ChosenStep chosen{.number = steps.first()};
     for (bool more = true; more;) {
       if constexpr (chooses) {
         chosen = chooser.next();
         if (chosen.none()) break;
         more = !chosen.last;
       } else {
-        more = chosen.number > begin;
+        more = steps.more(chosen.number);
       }
       const Stage from = arriving_ring.wait(), to = v_ring.acquire();
       const Transposer transposer(shared.arriving[from.index], shared.v[to.index], warp);
@@ -34,7 +33,7 @@ WM_DEVICE void transpose_values(const AttentionArguments& args, AttentionShared<
         transposer.all();
       v_ring.commit(to);
       arriving_ring.release(from);
-      if constexpr (!chooses) --chosen.number;
+      if constexpr (!chooses) chosen.number = steps.after(chosen.number);
     }
   }
 }
