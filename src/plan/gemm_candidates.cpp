@@ -44,6 +44,8 @@ class Collector {
     // Small tiles are shared to have more of them than multiprocessors; large ones also to even out a few waves.
     const std::int64_t most_blocks = (plan.scatters() ? 3 : 1) * rates_.multiprocessors;
     if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > most_blocks) return false;
+    // A GPC holds one cluster of more than 8, where it is whole, as most are on the largest Hopper.
+    if (plan.cluster.k > 8 && (tiles > 4 || rates_.multiprocessors < 132)) return false;
     // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
     constexpr std::int64_t few = 1536;
     return !plan.exchange || std::min(asked.m, asked.n) <= few;
@@ -88,6 +90,9 @@ void add_wgmma_plans(Collector& to) {
         if (n <= 176 && parts <= 4)
           to.add({.tile = {192, n}, .cluster = {1, 1, parts}, .multiply_groups = 3, .exchange = exchange});
       }
+      // For a few tiles and a long k there may be more than a portable cluster has.
+      for (const int parts : {12, 16})
+        if (n <= 64) to.add({.tile = {64, n}, .cluster = {1, 1, parts}, .multiply_groups = 1, .exchange = exchange});
     }
 }
 

@@ -101,7 +101,9 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   const double feed =
       both(stage_bytes * model.latency / in_flight, stage_bytes * blocks / (model.l2_rate * part * 1e6), 8) *
       (plan.cluster.k > 1 ? model.shared_step : 1);
-  const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) +
+  // Promoting groups give stages back late, and blocks of a large cluster wait for each other's.
+  const double late = plan.kind.promote && plan.cluster_size() > 2 ? 1.05 : 1;
+  const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) * late +
                       (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
 
   const double strips = plan.group_rows() / 64.0 * plan.strips();
@@ -153,6 +155,24 @@ void correct(GemmEstimate& e, const GemmShape& asked, const GemmTrees& trees) {
 
 // Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
 double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
+
+// Few rows against a large operand: of plans that only wait for memory, estimates differ by less than their error, and
+// one was measured to be the fastest nearly always. Which, or nothing. docs/gemm.md has the measurements.
+using Favourite = bool (*)(const GemmPlan&);
+Favourite favourite_of(const GemmKind& kind, const GemmShape& shape) {
+  const std::int64_t few = std::min(shape.m, shape.n), many = std::max(shape.m, shape.n);
+  const std::int64_t row = shape.k * kind.operand_bytes(), bytes = many * row;
+  if (shape.batch > 1 || few > 16) return nullptr;
+  if (bytes >= 100'000'000)  // each block alone, and none ends before the others
+    return [](const GemmPlan& plan) {
+      return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster_size() == 1 && plan.split && plan.pieces == 0;
+    };
+  if (few > 1 && many >= 10'000 && bytes >= 20'000'000 && alignment(row) <= 32)  // rows that begin anywhere in a line
+    return [](const GemmPlan& plan) {
+      return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster.m == 4 && plan.cluster_size() == 4 && !plan.split;
+    };
+  return nullptr;
+}
 
 bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; }
 
@@ -216,6 +236,11 @@ std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, con
       std::partition_point(ranking.begin(), ranking.end(), [&](const GemmEstimate& e) { return e.seconds < limit; });
   std::for_each(ranking.begin(), end, [&](GemmEstimate& e) { correct(e, shape, *trees); });
   std::stable_sort(ranking.begin(), end, is_faster);
+  if (const Favourite is_favourite = favourite_of(kind, shape))
+    if (const auto favourite =
+            std::find_if(ranking.begin(), end, [&](const GemmEstimate& e) { return is_favourite(e.plan); });
+        favourite != end)
+      std::rotate(ranking.begin(), favourite, favourite + 1);
   return ranking;
 }
 

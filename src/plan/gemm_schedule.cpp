@@ -57,8 +57,9 @@ int resident_clusters(const GemmPlan& plan, const ChipRates& rates) {
     return rates.multiprocessors * std::clamp(fit, 1, plan.blocks_each());
   }
   // A cluster lies in one GPC, and GPCs are not multiples of most sizes: measured on an H200, for clusters of 1 to 8.
-  constexpr int of_132[] = {132, 66, 39, 30, 22, 16, 15, 15};
-  return std::max(1, of_132[std::clamp(size, 1, 8) - 1] * rates.multiprocessors / 132);
+  // Of larger ones a GPC has one, if it is whole.
+  constexpr int of_132[] = {132, 66, 39, 30, 22, 16, 15, 15, 7};
+  return std::max(1, of_132[std::clamp(size, 1, 9) - 1] * rates.multiprocessors / 132);
 }
 
 GemmSchedule schedule_of(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {

@@ -135,7 +135,9 @@ struct AttentionPlan {
   // Where ALiBi has keys on both sides of a query, a tile begins where scores are largest, at the keys opposite its
   // last query, and takes those behind them last: from the last to the first, as elsewhere, scores would rise with most
   // steps.
-  constexpr bool begins_at_diagonal() const { return kind.alibi == Alibi::both_sides && !kind.expressions.of_steps(); }
+  constexpr bool begins_at_diagonal() const {
+    return kind.alibi == Alibi::both_sides && !kind.expressions.of_steps() && !tensor_memory();
+  }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {

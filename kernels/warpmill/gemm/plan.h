@@ -279,8 +279,8 @@ struct GemmPlan {
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
     // First what would make the arithmetic below overflow.
-    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 8 || cluster.n > 8 || cluster.k > 8)
-      return "a cluster has 1 to 8 blocks";
+    if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 8 || cluster.n > 8 || cluster.k > 16)
+      return "a cluster has 1 to 8 blocks, or up to 16 that share tiles of 64 rows along k";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
     if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
     if (stages < 2) return "a ring needs 2 stages at least";
@@ -294,7 +294,8 @@ struct GemmPlan {
     if (const char* const why = tensor_memory_problem()) return why;
     if (group_rows() != 64 && group_rows() != 128) return "tile.m must give each multiply group 64 or 128 rows";
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
-    if (cluster.m * cluster.n * cluster.k > 8) return "a cluster has 1 to 8 blocks";
+    if (cluster_size() > 8 && (cluster.k < cluster_size() || tile.m > 64))
+      return "a cluster has 1 to 8 blocks, or up to 16 that share tiles of 64 rows along k";
     if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
       return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
     if (scatters() && stages * stage_bytes() < cluster.k * tile.m * written_columns() * 4)
@@ -381,7 +382,7 @@ struct GemmPlan {
   // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
   constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
-    if (tile.m < 1 || tile.m > 384 || tile.n < 16 || tile.n > 256 || tile.n % 16 || cluster.k < 1 || cluster.k > 8)
+    if (tile.m < 1 || tile.m > 384 || tile.n < 16 || tile.n > 256 || tile.n % 16 || cluster.k < 1 || cluster.k > 16)
       return plan;
     plan.stages = (shared_limit() - barrier_bytes - out_bytes() - cluster_sum_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
