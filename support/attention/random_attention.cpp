@@ -11,6 +11,7 @@
 
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
+#include "warpmill/virtual.hpp"
 
 namespace wm::bench {
 namespace {
@@ -118,7 +119,7 @@ double AttentionCase::bytes() const {
 
 RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& problem, std::uint64_t seed)
     : problem_(problem),
-      short_sums_(stream.device().info().kind == DeviceKind::cuda),
+      short_sums_(stream.device().info().kind == DeviceKind::cuda || vgpu::run_options(stream.device()).chip_sums),
       operands_(stream.device(), 0),
       out_(stream.device(), 0),
       lse_(stream.device(), 0),

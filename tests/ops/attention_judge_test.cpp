@@ -1,5 +1,6 @@
 // Attention under the judge: silent as it is, in every order of events; and not silent about it with a wait, a fence,
 // an arrival or a turn left out.
+#include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -106,6 +107,23 @@ TEST_F(AttentionJudge, IsSilentInEveryOrder) {
       EXPECT_LT(attention.error(100), 1);
     });
   }
+}
+
+// wgmma keeps 13 bits of sums of 8-bit floats. Values of one sign lose the most: every step cuts in the same direction.
+TEST_F(AttentionJudge, IsWithinItsBoundInE4m3WhereSumsAreTheChips) {
+  vgpu::set_run_options(device, {.chip_sums = true});
+  for (const bool one_sign : {false, true}) {
+    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 32, .keys = 700, .head_dim = 64, .value_dim = 64};
+    c.dtype = DType::e4m3, c.scales = bench::Scales::tensor;
+    RandomAttention attention(stream, c, 1);
+    if (one_sign)
+      for (float& value : attention.v) value = std::fabs(value);
+    attention.upload(stream);
+    wm::attention(stream, attention.request());
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1) << one_sign;
+  }
+  vgpu::set_run_options(device, {});
 }
 
 // Tiles are taken from a counter that each launch sets back: one that does not come to its end cannot.
