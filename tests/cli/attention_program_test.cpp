@@ -28,6 +28,10 @@ TEST_F(Program, AnAttentionIsCheckedAndItsPlanIsTold) {
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
   EXPECT_THAT(ended.out,
               AllOf(HasSubstr("1 x 2 x 70 x 40 bf16, causal, ALiBi, sinks"), HasSubstr("check       right")));
+  ended = start("attention 1x2x70x64 --causal --dtype e4m3 --out-dtype e4m3 --scales heads" + device);
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("1 x 2 x 70 x 64 e4m3 to e4m3, scales for each head, causal"),
+                               HasSubstr("check       right")));
   ended = start("attention 0x1x70x64" + device);
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("nothing to do"));
@@ -46,7 +50,10 @@ TEST_F(Program, WhatIsNoAttentionIsRefusedInWords) {
            {"attention 1x1x8x100 --device virtual", "a head dim of 100 is not served"},
            {"attention 1x1x8x1000", "a head dim of 1000"},
            {"attention 1x3x8x64 --kv-heads 2", "3 heads are no multiple of 2"},
-           {"attention 1x1x8x64 --dtype f32", "bf16 and f16, not f32"},
+           {"attention 1x1x8x64 --dtype f32", "bf16, f16 and e4m3, not f32"},
+           {"attention 1x1x8x64 --scales heads", "--out-dtype and --scales are for --dtype e4m3"},
+           {"attention 1x1x8x64 --dtype e4m3 --scales rows", "'rows' is no word for scales"},
+           {"attention 1x1x8x64 --dtype e4m3 --plan 128x48", "a step has a multiple of 32 keys"},
            {"attention 1x1x8x64 --window left", "'left' is no window"},
            {"attention 1x1x8x64 --align top", "'top' is no alignment; there are ends and beginnings"},
            {"attention 1x1x8x64 --layout sbhd", "'sbhd' is no layout"},
