@@ -160,7 +160,6 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         else
           more = steps.more(step);
         if (!more) break;
-        if constexpr (chooses) chosen = chooser.next();
         stamp<"multiply", "wait kv">(step);
         const Stage k_stage = k_ring.wait();  // of the next step
         const Stage v_stage = v_ring.wait();  // of this one
@@ -172,6 +171,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         multiply(sums, weights, shared.v[v_stage.index], started);
         wgmma::commit();
         turns.hand_over();
+        if constexpr (chooses) chosen = chooser.next();  // under the products
         wgmma::wait<0>(scores.value);
         wgmma::pin(sums.value);
         k_ring.release(k_stage);
