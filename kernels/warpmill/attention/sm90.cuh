@@ -123,7 +123,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
     if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
     // A cap alone may be left to the weights.
-    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores();
+    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && Softcap<plan>::series_of_two > 0;
     const Softcap<plan> softcap(scales);
     const auto adjust = [&] {  // the scores of the step, before anybody weighs them
       if constexpr (plan.kind.softcap && !caps_late) softcap.cap(scores);
