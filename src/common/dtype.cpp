@@ -128,7 +128,11 @@ DType dtype_from_name(std::string_view name) {
   throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no element type; there are {}", name, names));
 }
 
-bf16::bf16(float value) : bits(bf16_bits(value)) {}
+// The upper half of a float, rounded to nearest even: gigabytes of them are made on the host.
+bf16::bf16(float value) {
+  const auto whole = std::bit_cast<std::uint32_t>(value);
+  bits = std::isnan(value) ? 0x7fff : static_cast<std::uint16_t>((whole + 0x7fff + (whole >> 16 & 1)) >> 16);
+}
 bf16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 f16::f16(float value) : bits(f16_bits(value)) {}

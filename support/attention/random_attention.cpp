@@ -32,10 +32,12 @@ auto with_type(DType dtype, Visit visit) {
   if (dtype == DType::e4m3) return visit(e4m3{});
   return dtype == DType::bf16 ? visit(bf16{}) : visit(f16{});
 }
-void put(DType dtype, std::byte* at, float x) {
+void put(DType dtype, std::byte* at, const float* values, int count) {
   with_type(dtype, [&](auto element) {
-    element = decltype(element)(x);
-    std::memcpy(at, &element.bits, sizeof(element.bits));
+    for (int i = 0; i < count; ++i) {
+      element = decltype(element)(values[i]);
+      std::memcpy(at + static_cast<std::size_t>(i) * sizeof(element.bits), &element.bits, sizeof(element.bits));
+    }
   });
 }
 float value_at(DType dtype, const std::uint8_t* at) {
@@ -45,10 +47,15 @@ float value_at(DType dtype, const std::uint8_t* at) {
   });
 }
 
+// The first million are drawn; of more, the rest is pieces of these in random order, so that a gigabyte takes a second.
 void fill_normal(std::vector<float>& values, DType dtype, float spread, std::mt19937_64& dice) {
+  constexpr std::size_t drawn = 1 << 20, piece = 1 << 12;
   std::normal_distribution<float> normal(0, spread);
-  for (float& value : values)
-    value = with_type(dtype, [&](auto element) { return static_cast<float>(decltype(element)(normal(dice))); });
+  for (std::size_t i = 0; i < std::min(values.size(), drawn); ++i)
+    values[i] = with_type(dtype, [&](auto element) { return static_cast<float>(decltype(element)(normal(dice))); });
+  for (std::size_t i = drawn; i < values.size(); i += piece)
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(dice() % (drawn - piece)),
+                std::min(piece, values.size() - i), values.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
 // A weight as the product with values has it, and how far it may be from there.
@@ -227,7 +234,8 @@ void RandomAttention::upload(const Stream& stream) {
           const std::int64_t to = at.offset + head * at.head +
                                   (p.sequences.empty() ? static_cast<std::int64_t>(s) * at.batch + i * at.position
                                                        : (first + i) * at.position);
-          for (int j = 0; j < dim; ++j) put(p.dtype, &bits[size(to + j) * bytes], values[from++]);
+          put(p.dtype, &bits[size(to) * bytes], &values[from], dim);
+          from += size(dim);
         }
     }
   };

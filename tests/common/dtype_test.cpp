@@ -1,6 +1,7 @@
 // Element types: names, and rounding and saturation of the small floats on the host.
 #include "warpmill/dtype.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -55,6 +56,13 @@ TEST(DType, Bf16RoundsToNearestEven) {
   EXPECT_EQ(bf16(1.00390625f).bits, 0x3f80);  // exactly half way, to even
   EXPECT_EQ(bf16(1.01171875f).bits, 0x3f82);
   EXPECT_EQ(bf16(std::numeric_limits<float>::max()).bits, 0x7f80);
+  // From a float as from a double, of every exponent and sign, with what is cut off below, at and above the half.
+  for (std::uint64_t bits = 0; bits < 0x1'0000'0000; bits += 0x3fff) {
+    const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    std::uint16_t stored = 0;
+    store_element(DType::bf16, &stored, value);
+    ASSERT_EQ(bf16(value).bits, stored) << value;
+  }
 }
 TEST(DType, SmallFormatsSaturateOrOverflowAsTheChipDoes) {
   const float infinity = std::numeric_limits<float>::infinity();
