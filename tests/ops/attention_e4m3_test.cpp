@@ -61,6 +61,22 @@ TEST_F(Attention, ScalesE4m3ByBatchAndHead) {
   check(stream, c);
 }
 
+TEST_F(Attention, TakesScalesOfE4m3OfAnySize) {
+  AttentionCase c = of_e4m3(64);
+  const RandomAttention attention(stream, c, 1);
+  AttentionRequest request = attention.request();
+  const Buffer small = Buffer::of<float>(device, std::vector{1e-7f}),
+               large = Buffer::of<float>(device, std::vector{1e3f});
+  for (const auto& [of_q, of_k, back] : {std::tuple{&small, &small, 1e14f}, {&large, &small, 1e4f}}) {
+    request.q_descale = of_q->view(f32, {1}), request.k_descale = of_k->view(f32, {1});
+    request.scale = 0.125f * back;
+    attention.poison(stream);
+    wm::attention(stream, request);
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1) << "scales whose product is 1 / " << back;
+  }
+}
+
 TEST_F(Attention, TakesScalesOfE4m3WithAnyStrides) {
   AttentionCase c = of_e4m3(64);
   c.batch = 2, c.scales = Scales::heads;

@@ -258,6 +258,13 @@ TEST_F(Attention, CapsScoresSoftly) {
     SCOPED_TRACE(fmt::format("softcap {}, spread {}", softcap, spread));
     check(stream, c);
   }
+  // Steps without a mask between two that have one.
+  for (const float softcap : {15.f, 50.f}) {
+    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 64, .keys = 1200, .mask = {.left = 1000, .right = 0}};
+    c.softcap = softcap;
+    SCOPED_TRACE(fmt::format("softcap {}, window", softcap));
+    check(stream, c);
+  }
 }
 
 TEST_F(Attention, TakesAScaleOfTheCallers) {
@@ -343,6 +350,16 @@ TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
     EXPECT_FALSE(std::isnan(bad) && finite(1, 1, 40));
     EXPECT_FALSE(std::isnan(bad) && finite(2, 0, 69));
   }
+  // A score that is infinite leaves no number of its row, whichever key's it is.
+  AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 20, .keys = 64};
+  RandomAttention attention(stream, c, 5);
+  for (int i = 0; i < 20; ++i) attention.q[attention.q_index(0, 0, i)] = 3e38f;
+  for (int i = 0; i < 64; ++i) attention.k[attention.kv_index(0, 0, i, false)] = i == 10 ? 2.f : 0.f;
+  attention.upload(stream);
+  wm::attention(stream, attention.request());
+  stream.synchronize();
+  const auto rows = attention.rows();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(std::isnan(rows(0, 0, i)[0])) << "row " << i;
 }
 
 TEST_F(Attention, GivesTheSameBitsEveryTime) {

@@ -227,8 +227,6 @@ TEST(GemmRanking, TriesTilesThatFitTheShape) {
   }
 }
 
-// What was measured on an H200 (docs/gemm.md): the estimate stays within a third of it for most families' plans, and is
-// what the page works out by hand.
 // Measured favourites for a few rows, which the model's estimates do not tell from others.
 TEST(GemmRanking, TakesTheMeasuredFavouriteForAFewRows) {
   DeviceInfo h200{};
@@ -251,6 +249,8 @@ TEST(GemmRanking, TakesTheMeasuredFavouriteForAFewRows) {
   EXPECT_EQ(first({}, {3, 64, 30528}), "64x16 s16 c1x1x16 g1 exchange") << "one tile, as many blocks as may share it";
 }
 
+// What was measured on an H200 (docs/gemm.md): the estimate stays within a third of it for most families' plans, and is
+// what the page works out by hand.
 TEST(GemmRanking, EstimatesWhatWasMeasured) {
   const struct {
     GemmShape shape;

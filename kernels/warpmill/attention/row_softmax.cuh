@@ -57,7 +57,8 @@ class RowSoftmax {
     const f32 now = fmaf(row_most, scale_, shift_);
     if (now - base_ <= 8.f) return 1.f;
     const f32 before = base_;
-    base_ = largest(before, now, now);
+    // An infinite score leaves no number of the row, whoever makes its power.
+    base_ = now == infinity ? now - now : largest(before, now, now);
     const f32 factor = before == -infinity ? 1.f : power_of_two(before - base_);
     sum_ *= factor;
     return factor;

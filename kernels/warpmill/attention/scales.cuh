@@ -30,7 +30,7 @@ WM_DEVICE decltype(auto) score_scales(const AttentionArguments& args, const Tile
   } else {
     // Not 0: times -infinity, a score that is not seen, that is no number.
     const f32 given = detail::scale_of(args.q_scales, args, tile) * detail::scale_of(args.k_scales, args, tile);
-    const f32 product = given < 0x1p-20f ? 0x1p-20f : given;
+    const f32 product = fmaxf(given, 0x1p-100f);
     // With a softcap the tanh is scaled, and with a score of the caller's own what he has made of it.
     constexpr bool inner = plan.kind.softcap;
     const f32 outer = inner ? 1.f : product;

@@ -20,7 +20,8 @@
 //                   tail[stage]       as k.full: values whose last rows are another sequence's, and must be cleared
 //                                     by a warp of the load warpgroup before v.full
 //
-// Steps of keys are taken from the last to the first, as those that a causal mask cuts come first so (mask.cuh).
+// Steps of keys are taken from the last to the first, so that those that a causal mask cuts come first; with ALiBi on
+// both sides from the diagonal on (StepOrder in mask.cuh).
 #pragma once
 
 #include "warpmill/attention/alibi.cuh"
@@ -125,13 +126,14 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     // A cap alone may be left to the weights.
     constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && Softcap<plan>::series_of_two > 0;
     const Softcap<plan> softcap(scales);
-    const auto adjust = [&] {  // the scores of the step, before anybody weighs them
+    [[maybe_unused]] bool capped;  // late
+    const auto adjust = [&] {      // the scores of the step, before anybody weighs them
+      capped = false;
       if constexpr (plan.kind.softcap && !caps_late) softcap.cap(scores);
       if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
     };
     adjust();
-    [[maybe_unused]] bool capped = false;  // late
     const auto weigh_blindly = [&] {
       if constexpr (caps_late) {
         if (softmax.may_cap(softcap)) return softmax.weigh_blindly(scores, weights, softcap);
@@ -143,10 +145,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     for (bool more = true; more;) {
       // The first step, those that some row does not see wholly, and where weights have grown too large.
       stamp<"multiply", "look">(step);
-      if constexpr (caps_late) {
-        if (!capped) softcap.cap(scores);
-        capped = false;
-      }
+      if (caps_late && !capped) softcap.cap(scores);
       if (!own.whole(step)) own.hide(scores, step);
       if constexpr (plan.kind.expressions.mask)
         if (!chosen.whole) expressions.hide(scores, step);
