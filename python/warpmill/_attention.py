@@ -60,6 +60,9 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     narrow = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "out_scale": scale_out}
     if (score or mask or skip or whole or key_lengths is not None or out_dtype is not None
             or any(each is not None for each in narrow.values())):
+        if is_torch(q) and is_torch(k) and is_torch(v):
+            from .torch import refuse_gradients
+            refuse_gradients(q, k, v)
         return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
                       max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device,
                       {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays, key_lengths,

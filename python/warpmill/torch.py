@@ -194,14 +194,18 @@ def _attention_shape(q: Tensor, k: Tensor, v: Tensor, causal: bool = False, left
     return _place_of_result(q, v), q.new_empty(q.shape[:-1] if lse else (0,), dtype=torch.float32)
 
 
+def refuse_gradients(q: Tensor, k: Tensor, v: Tensor) -> None:
+    if _wants_gradients(q, k, v):
+        raise NotImplementedError("attention has no backward pass; call it under torch.no_grad(), or take "
+                                  "warpmill.torch.scaled_dot_product_attention, which falls back to torch's")
+
+
 def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, window: Any, softcap: Optional[float],
                        scale: Optional[float], cu_seqlens_q: Optional[Tensor], cu_seqlens_k: Optional[Tensor],
                        return_lse: bool, out: Optional[Tensor], align: str, max_seqlen_q: int, max_seqlen_k: int,
                        alibi_slopes: Optional[Tensor], sinks: Optional[Tensor]) -> Any:
     """attention() by way of torch's dispatcher."""
-    if _wants_gradients(q, k, v):
-        raise NotImplementedError("attention has no backward pass; call it under torch.no_grad(), or take "
-                                  "warpmill.torch.scaled_dot_product_attention, which falls back to torch's")
+    refuse_gradients(q, k, v)
     left, right = sides(False, window)
     result, lse = torch.ops.warpmill.attention(_cast(q), _cast(k), _cast(v), causal, left, right, softcap or 0.0, scale,
                                                cu_seqlens_q, cu_seqlens_k, return_lse, align == "ends", max_seqlen_q,
