@@ -19,14 +19,17 @@ WARPMILL_API std::string_view name_of(BlockFormat format);               // "mxf
 WARPMILL_API BlockFormat block_format_from_name(std::string_view name);  // "mxfp8" and "mxfp6" too; throws and lists
 
 // Where such a matrix lies: `rows` rows of `k` elements each, scaled in groups along k, in the layouts of
-// gemm/block_format.h (docs/blackwell.md). Owns nothing.
+// gemm/block_format.h (docs/blackwell.md). Elements lie along k; those of mxfp8 may lie along the rows instead
+// (Major::mn, sm_100a), under the same scales. Owns nothing.
 struct BlockScaledView {
   Device device;
   BlockFormat format = BlockFormat::nvfp4;
   std::int64_t rows = 0, k = 0;
   std::uint64_t data = 0, scales = 0;  // addresses, multiples of 32 and of 16 bytes
+  Major major = Major::k;
 
-  std::int64_t data_bytes() const { return rows * row_bytes(format, k); }
+  std::int64_t pitch() const { return major == Major::k ? row_bytes(format, k) : line_bytes(rows); }
+  std::int64_t data_bytes() const { return (major == Major::k ? rows : k) * pitch(); }
   std::int64_t scale_bytes() const { return wm::scale_bytes(format, rows, k); }
 };
 
@@ -35,14 +38,16 @@ struct BlockScaledMatrix {
   BlockFormat format;
   std::int64_t rows, k;
   Buffer data, scales;
-  BlockScaledView view() const { return {data.device(), format, rows, k, data.address(), scales.address()}; }
+  Major major = Major::k;
+  BlockScaledView view() const { return {data.device(), format, rows, k, data.address(), scales.address(), major}; }
 };
 
 // Rounds a matrix, rows by k, of f32, bf16 or f16 with any strides, which stay in the stream's order. mx formats: each
 // group's scale is the least power of two that brings its elements into range; nvfp4: a sixth of the largest magnitude,
 // rounded to 8 bits, so that numbers beyond 2688 saturate and those of a group below 2^-9 vanish: scale the matrix
 // first, and the product by GemmEpilogue::alpha. Elements are rounded to the nearest, ties to even; numbers are finite.
-WARPMILL_API BlockScaledMatrix quantize(const Stream& stream, const View& source, BlockFormat format);
+WARPMILL_API BlockScaledMatrix quantize(const Stream& stream, const View& source, BlockFormat format,
+                                        Major major = Major::k);
 // Into memory of the caller's.
 WARPMILL_API void quantize(const Stream& stream, const View& source, const BlockScaledView& to);
 

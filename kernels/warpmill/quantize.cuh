@@ -12,6 +12,7 @@ struct QuantizeArguments {
   long long row_stride, column_stride;      // of the source, in elements
   unsigned rows, k;
   unsigned row_bytes, groups;  // of the padded rows
+  unsigned line_bytes;         // from one k to the next where elements lie MN-major; 0: they lie along k
   unsigned scale_blocks;       // along k
 };
 
@@ -79,6 +80,18 @@ __global__ __launch_bounds__(256) void quantize(const __grid_constant__ Quantize
   reinterpret_cast<u8*>(
       args.scales)[block * scale_block_bytes + scale_place(row % scale_block_rows, g % scale_block_groups)] = u8(scale);
   if (row >= args.rows) return;
+  if constexpr (may_be_mn_major(format))
+    if (args.line_bytes != 0) {
+      u8* const column = reinterpret_cast<u8*>(args.data) + row;
+#pragma unroll
+      for (u32 i = 0; i < group; i += 2) {
+        const u32 pair = narrow_pair<format>(scaled<format>(value[i], scale), scaled<format>(value[i + 1], scale));
+        const u64 at = g * group + i;
+        if (at < args.k) column[at * args.line_bytes] = u8(pair);
+        if (at + 1 < args.k) column[(at + 1) * args.line_bytes] = u8(pair >> 8);
+      }
+      return;
+    }
   // Elements are gathered in 64 bits and leave four bytes at a time.
   u32* const to = reinterpret_cast<u32*>(reinterpret_cast<u8*>(args.data) + u64(row) * args.row_bytes + g * bytes);
   u64 gathered = 0;

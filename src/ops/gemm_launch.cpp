@@ -163,14 +163,14 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
   };
   constexpr unsigned ahead = 4;  // steps; docs/gemm.md has what more and fewer cost
   const auto a_map = [&] {
-    if (p.kind.scaled())
+    if (p.kind.scaled() && p.kind.a_major == Major::k)
       return map_block_scaled(device, "a", p.kind.a_format, p.kind.packed(), a.first, p.m,
                               plan.tile.m / plan.a_parts());
     return map_operand(device, "a", p.kind.a, p.kind.a_major, a.first, p.m, p.k, a.count, plan, plan.tile.m,
                        plan.a_parts());
   };
   const auto b_map = [&] {
-    if (p.kind.scaled())
+    if (p.kind.scaled() && p.kind.b_major == Major::k)
       return map_block_scaled(device, "b", p.kind.b_format, p.kind.packed(), b.first, p.n,
                               plan.b_rows() / plan.b_parts());
     return map_operand(device, "b", p.kind.b, p.kind.b_major, b.first, p.n, p.k, b.count, plan, plan.b_rows(),

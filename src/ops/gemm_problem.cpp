@@ -337,7 +337,8 @@ BlockScaledProblem understand(const Stream& stream, const BlockScaledGemmRequest
     refuse(fmt::format("d holds {}; with block scales it is bf16, f16, f32 or e4m3", name_of(d.dtype)));
   // No view has elements where there are none.
   const auto bytes_of = [&](const BlockScaledView& x) {
-    const std::int64_t pitch = row_bytes(x.format, x.k);
+    const std::int64_t pitch = x.pitch();
+    if (x.major == Major::mn) return View(x.device, x.data == 0 ? 32 : x.data, DType::u8, {x.rows, x.k}, {1, pitch});
     return View(x.device, x.data == 0 ? 32 : x.data, DType::u8, {x.rows, pitch}, {pitch, 1});
   };
   BlockScaledProblem result{{.a = bytes_of(a), .b = bytes_of(b).transposed(), .d = d, .epilogue = request.epilogue},
@@ -346,10 +347,13 @@ BlockScaledProblem understand(const Stream& stream, const BlockScaledGemmRequest
   GemmKind& kind = p.kind;
   kind.a = kind.b = DType::u8;
   kind.a_format = a.format, kind.b_format = b.format;
+  kind.a_major = a.major, kind.b_major = b.major;
   kind.d = d.dtype;
   p.m = a.rows, p.n = b.rows;
   p.k = kind.packed() ? (a.k + 1) / 2 : a.k;  // bytes of shared memory
-  const auto place = [](const BlockScaledView& x) { return Matrix{x.data, row_bytes(x.format, x.k), 1, 0}; };
+  const auto place = [](const BlockScaledView& x) {
+    return x.major == Major::mn ? Matrix{x.data, 1, x.pitch(), 0} : Matrix{x.data, x.pitch(), 1, 0};
+  };
   p.a = place(a), p.b = place(b);
   p.a_scales = {a.scales, static_cast<unsigned>(scale_blocks_along_k(a.format, a.k))};
   p.b_scales = {b.scales, static_cast<unsigned>(scale_blocks_along_k(b.format, b.k))};

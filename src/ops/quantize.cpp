@@ -30,7 +30,7 @@ constexpr std::array<std::pair<BlockFormat, std::string_view>, 6> names{{{BlockF
 struct QuantizeArguments {
   std::uint64_t source, data, scales;
   std::int64_t row_stride, column_stride;
-  std::uint32_t rows, k, row_bytes, groups, scale_blocks;
+  std::uint32_t rows, k, row_bytes, groups, line_bytes, scale_blocks;
 };
 
 struct QuantizeState {
@@ -87,6 +87,8 @@ void check_block_scaled(const BlockScaledView& matrix, std::string_view name) {
   if (matrix.format == BlockFormat::none) wrong("has no format");
   if (matrix.rows < 0 || matrix.k < 0 || matrix.rows > 0x7fffff00 || matrix.k > 0x7fffff00)
     wrong(fmt::format("is {} x {}; a dimension has 0 to {} elements", matrix.rows, matrix.k, 0x7fffff00));
+  if (matrix.major == Major::mn && !may_be_mn_major(matrix.format))
+    wrong(fmt::format("is {} and MN-major: elements of fewer than 8 bits lie along k", name_of(matrix.format)));
   if (matrix.rows == 0 || matrix.k == 0) return;  // nothing lies there
   if (matrix.data == 0 || matrix.data % 32)
     wrong(fmt::format("has its elements at {:#x}; they begin at a multiple of 32 bytes", matrix.data));
@@ -119,6 +121,7 @@ void quantize(const Stream& stream, const View& source, const BlockScaledView& t
                                     .k = static_cast<std::uint32_t>(to.k),
                                     .row_bytes = static_cast<std::uint32_t>(row_bytes(to.format, to.k)),
                                     .groups = static_cast<std::uint32_t>(padded_k(to.format, to.k) / facts.group),
+                                    .line_bytes = to.major == Major::mn ? static_cast<std::uint32_t>(to.pitch()) : 0,
                                     .scale_blocks = static_cast<std::uint32_t>(scale_blocks_along_k(to.format, to.k))};
   const ops::KernelSource kernel{"quantize.cu", "#include \"warpmill/quantize.cuh\"\n",
                                  fmt::format("wm::quantize<wm::Element<wm::DType({})>, wm::BlockFormat({})>",
@@ -132,13 +135,17 @@ void quantize(const Stream& stream, const View& source, const BlockScaledView& t
          arguments);
 }
 
-BlockScaledMatrix quantize(const Stream& stream, const View& source, BlockFormat format) {
+BlockScaledMatrix quantize(const Stream& stream, const View& source, BlockFormat format, Major major) {
   check_source(stream, source);
   if (format == BlockFormat::none) refuse("there is no format 'none'");
   const std::int64_t rows = source.shape[0], k = source.shape[1];
-  BlockScaledMatrix matrix{format, rows, k,
-                           Buffer(stream.device(), static_cast<std::size_t>(rows * row_bytes(format, k))),
-                           Buffer(stream.device(), static_cast<std::size_t>(scale_bytes(format, rows, k)))};
+  const BlockScaledView sizes{stream.device(), format, rows, k, 0, 0, major};
+  BlockScaledMatrix matrix{format,
+                           rows,
+                           k,
+                           Buffer(stream.device(), static_cast<std::size_t>(sizes.data_bytes())),
+                           Buffer(stream.device(), static_cast<std::size_t>(sizes.scale_bytes())),
+                           major};
   quantize(stream, source, matrix.view());
   return matrix;
 }
@@ -146,13 +153,14 @@ BlockScaledMatrix quantize(const Stream& stream, const View& source, BlockFormat
 std::vector<float> numbers_of(const BlockScaledMatrix& matrix) {
   const auto facts = facts_of(matrix.format);
   const auto data = matrix.data.download<std::uint8_t>(), scales = matrix.scales.download<std::uint8_t>();
-  const std::int64_t pitch = row_bytes(matrix.format, matrix.k), blocks = scale_blocks_along_k(matrix.format, matrix.k);
+  const std::int64_t pitch = matrix.view().pitch(), blocks = scale_blocks_along_k(matrix.format, matrix.k);
+  const bool turned = matrix.major == Major::mn;
   std::vector<float> numbers;
   numbers.reserve(static_cast<std::size_t>(matrix.rows * matrix.k));
   for (std::int64_t row = 0; row < matrix.rows; ++row)
     for (std::int64_t i = 0; i < matrix.k; ++i) {
-      const std::int64_t bit = i * facts.bits, group = i / facts.group;
-      const std::uint8_t* const at = &data[static_cast<std::size_t>(row * pitch + bit / 8)];
+      const std::int64_t bit = turned ? 0 : i * facts.bits, group = i / facts.group;
+      const std::uint8_t* const at = &data[static_cast<std::size_t>(turned ? i * pitch + row : row * pitch + bit / 8)];
       const unsigned two = at[0] | (bit % 8 + facts.bits > 8 ? at[1] << 8 : 0);
       const unsigned bits = two >> bit % 8 & ((1u << facts.bits) - 1);
       const std::int64_t block = row / scale_block_rows * blocks + group / scale_block_groups;

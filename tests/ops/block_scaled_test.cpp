@@ -87,21 +87,23 @@ struct Case {
   BlockFormat a = mxfp8_e4m3, b = mxfp8_e4m3;
   DType source = f32, d = bf16;
   bool source_columns = false, d_columns = false, epilogue = false;
+  Major a_major = Major::k, b_major = Major::k;
   std::int64_t d_padding = 0;
   std::string plan{};
   std::uint64_t seed = 1;
 
   std::string words() const {
-    return fmt::format("{}x{}x{} {} of {} times {} to {}{}, padding {}, plan '{}', seed {}{}", m, n, k, name_of(a),
-                       name_of(source), name_of(b), name_of(d), d_columns ? " in columns" : "", d_padding, plan, seed,
-                       epilogue ? ", epilogue" : "");
+    const auto turned = [](Major major) { return major == Major::mn ? " (mn)" : ""; };
+    return fmt::format("{}x{}x{} {}{} of {} times {}{} to {}{}, padding {}, plan '{}', seed {}{}", m, n, k, name_of(a),
+                       turned(a_major), name_of(source), name_of(b), turned(b_major), name_of(d),
+                       d_columns ? " in columns" : "", d_padding, plan, seed, epilogue ? ", epilogue" : "");
   }
 };
 
 // A random matrix, and what quantize makes of it.
 struct Quantized {
-  Quantized(const Stream& stream, const Case& c, BlockFormat format, std::int64_t rows, std::uint64_t seed)
-      : format(format), rows(rows), k(c.k), f(format_of(format)), matrix(make(stream, c, seed)) {}
+  Quantized(const Stream& stream, const Case& c, BlockFormat format, Major major, std::int64_t rows, std::uint64_t seed)
+      : format(format), major(major), rows(rows), k(c.k), f(format_of(format)), matrix(make(stream, c, seed)) {}
 
   BlockScaledMatrix make(const Stream& stream, const Case& c, std::uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -121,7 +123,7 @@ struct Quantized {
     buffer.upload(stored);
     const std::vector<std::int64_t> strides =
         c.source_columns ? std::vector<std::int64_t>{1, rows} : std::vector{k, std::int64_t{1}};
-    BlockScaledMatrix made = quantize(stream, buffer.view(c.source, {rows, k}, strides), format);
+    BlockScaledMatrix made = quantize(stream, buffer.view(c.source, {rows, k}, strides), format, major);
     stream.synchronize();
     return made;
   }
@@ -131,7 +133,9 @@ struct Quantized {
     const auto data = matrix.data.download<std::uint8_t>(), scales = matrix.scales.download<std::uint8_t>();
     const std::int64_t grain = f.bits == 4 ? 256 : 128, padded = (k + grain - 1) / grain * grain,
                        pitch = padded * f.bits / 8, blocks = padded / f.group / 4;
-    ASSERT_EQ(std::int64_t(data.size()), rows * pitch);
+    const bool turned = major == Major::mn;  // a line of all rows for each k
+    const std::int64_t line = (rows + 15) / 16 * 16;
+    ASSERT_EQ(std::int64_t(data.size()), turned ? k * line : rows * pitch);
     ASSERT_EQ(std::int64_t(scales.size()), (rows + 255) / 256 * 2 * blocks * 512);
     values.assign(std::size_t(rows * k), 0);
     for (std::int64_t row = 0; row < rows; ++row)
@@ -141,9 +145,10 @@ struct Quantized {
           largest = std::max(largest, std::abs(source[std::size_t(row * k + i)]));
         const unsigned scale = scale_for(f, largest);
         ASSERT_EQ(scales[scale_at(row, group, blocks)], scale) << "row " << row << " group " << group;
-        for (std::int64_t i = group * f.group; i < (group + 1) * f.group; ++i) {
-          unsigned bits = 0;
-          for (int bit = 0; bit < f.bits; ++bit) {
+        for (std::int64_t i = group * f.group;
+             i < (turned ? std::min(k, (group + 1) * f.group) : (group + 1) * f.group); ++i) {
+          unsigned bits = turned ? data[std::size_t(i * line + row)] : 0;
+          for (int bit = 0; bit < f.bits && !turned; ++bit) {
             const std::int64_t at = i * f.bits + bit;
             bits |= unsigned(data[std::size_t(row * pitch + at / 8)] >> at % 8 & 1) << bit;
           }
@@ -160,6 +165,7 @@ struct Quantized {
   }
 
   BlockFormat format;
+  Major major;
   std::int64_t rows, k;
   Format f;
   std::vector<double> source, values;
@@ -168,7 +174,10 @@ struct Quantized {
 
 struct Product {
   Product(const Stream& stream, const Case& c)
-      : c(c), a(stream, c, c.a, c.m, c.seed), b(stream, c, c.b, c.n, c.seed + 1), d(stream.device(), d_bytes()) {
+      : c(c),
+        a(stream, c, c.a, c.a_major, c.m, c.seed),
+        b(stream, c, c.b, c.b_major, c.n, c.seed + 1),
+        d(stream.device(), d_bytes()) {
     const auto floats = [&](std::int64_t count, Buffer& to) {
       std::vector<float> x(static_cast<std::size_t>(count));
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(int(i * 7 % 11) - 5) / 4;
@@ -309,6 +318,11 @@ TEST_F(GemmBlockScaled, IsRightForRandomScaledProducts) {
       c.d_columns = below(3) == 0;
       c.epilogue = below(2) == 0;
       if (below(3) > 0) c.plan = random_plan(device, random);
+      const auto major = [&](BlockFormat format) {
+        const bool turned = has_tensor_memory(device) && format_of(format).bits == 8 && below(2) == 0;
+        return turned ? Major::mn : Major::k;
+      };
+      c.a_major = major(c.a), c.b_major = major(c.b);
     }
     const std::int64_t longest[] = {20, 140, 140, 300};
     c.m = 1 + below(longest[below(4)]), c.n = 1 + below(longest[below(4)]), c.k = 1 + below(2 * longest[below(4)]);
@@ -345,12 +359,36 @@ TEST_F(GemmBlockScaled, IsRightInClustersAndPairs) {
   }
 }
 
+// 8-bit elements may lie along m or n: the tensor cores read them so, in clusters and pairs too.
+TEST_F(GemmBlockScaled, TakesMxfp8AlongItsRows) {
+  const auto turned = [&](Major a, Major b, BlockFormat of_b, const char* plan) {
+    return Case{.m = 200, .n = 296, .k = 300, .b = of_b, .a_major = a, .b_major = b, .plan = plan};
+  };
+  if (!has_tensor_memory(device)) {
+    Product product(stream, turned(Major::mn, Major::k, mxfp8_e4m3, ""));
+    EXPECT_THROW(gemm(stream, product.request()), Error);
+    return;
+  }
+  check(stream, turned(Major::mn, Major::mn, mxfp8_e5m2, ""));
+  check(stream, turned(Major::mn, Major::k, mxfp6_e3m2, "128x64 s2 g1 tcgen05"));
+  check(stream, turned(Major::k, Major::mn, mxfp8_e4m3, "128x64 s2 g1 tcgen05 exchange"));
+  check(stream, turned(Major::mn, Major::mn, mxfp8_e4m3, "128x256 s2 c2x1 pair"));
+  check(stream, turned(Major::mn, Major::mn, mxfp8_e4m3, "128x128 s2 c1x2 tcgen05"));
+  const Buffer numbers(device, 4096);
+  for (const BlockFormat format : {mxfp6_e2m3, mxfp4, nvfp4})
+    EXPECT_THROW(quantize(stream, numbers.view(f32, {16, 64}), format, Major::mn), Error);
+}
+
 TEST_F(GemmBlockScaled, GivesTheSameBitsInEveryModeAndTheJudgeIsSilent) {
   const bool tensor_memory = has_tensor_memory(device);
   const std::string words = tensor_memory ? "128x64 s3 g1 tcgen05" : "64x64 s2 g1 mma-tma";
   for (const Case& c : {Case{.m = 200, .n = 136, .k = 520, .a = nvfp4, .b = nvfp4, .plan = words},
                         Case{.m = 200, .n = 136, .k = 600, .a = mxfp4, .b = mxfp4, .plan = words},
-                        Case{.m = 200, .n = 264, .k = 300, .plan = tensor_memory ? "128x256 s2 c2x1 pair" : words},
+                        Case{.m = 200,
+                        .n = 264,
+                        .k = 300,
+                        .b_major = tensor_memory ? Major::mn : Major::k,
+                        .plan = tensor_memory ? "128x256 s2 c2x1 pair" : words},
                         Case{.m = 136,
                         .n = 72,
                         .k = 300,

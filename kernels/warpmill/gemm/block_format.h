@@ -39,6 +39,10 @@ constexpr long long row_bytes(BlockFormat format, long long k) {
   return padded_k(format, k) * facts_of(format).bits / 8;
 }
 
+// Elements of 8 bits may lie the other way, MN-major: all rows side by side for each k, in lines of whole 16 bytes.
+constexpr long long line_bytes(long long rows) { return (rows + 15) / 16 * 16; }
+constexpr bool may_be_mn_major(BlockFormat format) { return facts_of(format).bits == 8; }
+
 // Scales lie in blocks of 512 bytes for 128 rows and four groups along k, as tensor memory takes them: first all blocks
 // along k, then the next 128 rows. Rows are padded to an even number of blocks, for tiles of 256.
 inline constexpr int scale_block_bytes = 512, scale_block_rows = 128, scale_block_groups = 4;

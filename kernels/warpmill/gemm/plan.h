@@ -193,6 +193,8 @@ struct GemmPlan {
             .a = narrow(kind.a_format),
             .b = narrow(kind.b_format),
             .ue4m3 = nv,
+            .a_major = kind.a_major,
+            .b_major = kind.b_major,
             .m = tile.m * blocks_together(),
             .n = tile.n,
             .a_byte = byte,
@@ -317,7 +319,7 @@ struct GemmPlan {
     }
     if ((kind.a_producer == Producer::tma) != (kind.b_producer == Producer::tma))
       return "both operands come by the copy engine, or both by threads";
-    if (kind.operand_bytes() != 2 && (a_spans() || b_spans()))
+    if (kind.operand_bytes() != 2 && !kind.scaled() && (a_spans() || b_spans()))  // scale_problem() says which of those
       return "tensor cores read MN-major operands of 16 bits only; others are transposed by the producer's threads";
     if (facts().reads_shared && !kind.by_tma() && (a_spans() || b_spans()))
       return "threads that produce for wgmma transpose an MN-major operand, element by element";
@@ -370,6 +372,11 @@ struct GemmPlan {
     const auto byte = [](BlockFormat format) { return wm::facts_of(format).bits == 8; };
     if (instruction == TensorInstruction::mma_tma && !kind.packed() && !(byte(kind.a_format) && byte(kind.b_format)))
       return "mma-tma plans multiply mxfp8 by mxfp8, and 4-bit formats by themselves";
+    const auto turned = [](BlockFormat format, Major major) { return major == Major::mn && !may_be_mn_major(format); };
+    if (turned(kind.a_format, kind.a_major) || turned(kind.b_format, kind.b_major))
+      return "elements of fewer than 8 bits lie along k";
+    if ((kind.a_major == Major::mn || kind.b_major == Major::mn) && !facts().tensor_memory)
+      return "mma-tma plans take operands with block scales along k";
     if (cluster_size() > 1 && !facts().tensor_memory) return "mma-tma plans with block scales have no clusters";
     const auto whole = [](int extent) { return extent % 128 == 0 || 128 % extent == 0; };
     if (!whole(tile.m) || !whole(tile.n) || tile.n < 32)

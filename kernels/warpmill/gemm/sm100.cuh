@@ -179,12 +179,14 @@ WM_DEVICE void multiply_scaled(const Sm100Sums<plan>& sums, u32 index, GemmShare
   }
   const u64 first_a = detail::first_operand(shared.a[index]), first_b = detail::first_operand(shared.b[index]);
   const u32 within = first_column % scale_block_rows / 32;  // of a tile that lies inside a block
+  using Shared = GemmShared<plan>;
   const auto product = [&]<u32 step>() {
     constexpr tcgen05::ScaledProduct what = plan.scaled_product(step);
     static_assert(what.problem(blocks) == nullptr, "the tensor cores have no such product: ScaledProduct::problem()");
     constexpr u32 block = step * along_k / 4;  // of the stage's along k
-    tcgen05::multiply_block_scaled<blocks, what.kind>(sums.address, first_a + (step * 32 >> 4),
-                                                      first_b + (step * 32 >> 4), what.bits(), a_scales + block * 4,
+    const u64 from_a = first_a + (detail::step_offset<typename Shared::ATile>(step) >> 4),
+              from_b = first_b + (detail::step_offset<typename Shared::BTile>(step) >> 4);
+    tcgen05::multiply_block_scaled<blocks, what.kind>(sums.address, from_a, from_b, what.bits(), a_scales + block * 4,
                                                       b_scales + block * rows * 4 + within, accumulate || step > 0);
   };
   product.template operator()<0>();

@@ -108,15 +108,16 @@ struct OperandTile<Element_, Major::k, extent_, k_> {
   }
 };
 
-// A row for each k, along m or n; spans of one width beside each other along m or n. 16-bit elements.
+// A row for each k, along m or n; spans of one width beside each other along m or n. Elements of 16 bits, and of 8
+// where the tensor cores are told where they lie by tcgen05.
 template <class Element_, int extent_, int k_>
 struct OperandTile<Element_, Major::mn, extent_, k_> {
   using Element = Element_;
-  static_assert(sizeof(Element) == 2, "wgmma reads MN-major operands of 16 bits only");
+  static_assert(sizeof(Element) <= 2, "MN-major operands have 16 bits, or 8");
   static constexpr Major major = Major::mn;
-  static constexpr int extent = extent_, k = k_, step_rows = 16, steps = k / step_rows;
-  static constexpr int span_columns = 64, spans = (extent + span_columns - 1) / span_columns;
-  static_assert(k % step_rows == 0, "k is a whole number of products, 16 rows each");
+  static constexpr int extent = extent_, k = k_, step_rows = 32 / sizeof(Element), steps = k / step_rows;
+  static constexpr int span_columns = 128 / sizeof(Element), spans = (extent + span_columns - 1) / span_columns;
+  static_assert(k % step_rows == 0, "k is a whole number of products, 32 bytes of each column");
   using Span = SharedTile<Element, k, span_columns>;
   Span span[spans];
 
@@ -146,6 +147,7 @@ struct OperandTile<Element_, Major::mn, extent_, k_> {
   }
   // From `row` along m or n, a multiple of the span.
   WM_DEVICE wgmma::Descriptor operand(u32 row, u32 step) {
+    static_assert(sizeof(Element) == 2, "wgmma reads MN-major operands of 16 bits only");
     constexpr u32 eight_rows = 8 * Span::row_bytes;
     return wgmma::descriptor(span[row / span_columns].from_row(0), sizeof(Span), eight_rows, Span::swizzle) +
            step * (step_rows * Span::row_bytes);
