@@ -11,6 +11,7 @@
 #include "output.hpp"
 #include "plan/attention_choice.hpp"
 #include "plan/attention_plan_text.hpp"
+#include "plan/attention_tensor_memory.hpp"
 #include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "warpmill/error.hpp"
@@ -56,6 +57,58 @@ std::string tensor_memory_words(const GemmPlan& plan) {
       "sums) "
       "and memory.\nA prediction from a data sheet's cycles (docs/blackwell.md): no such chip has run it.\n",
       plan.tile.n - 1, plan.tile.n, 2 * plan.tile.n - 1, plan.tensor_columns());
+}
+
+// What a step of an attention in tensor memory takes, in clocks, and what that comes to.
+nlohmann::json prediction_of(const plan::AttentionEstimate& e, const bench::AttentionCase& attention,
+                             const plan::ChipRates& rates) {
+  const plan::AttentionClocks clocks = plan::clocks_of(e.plan);
+  const double flops = attention.flops() / e.seconds;
+  return {{"prediction", true},
+          {"binds", clocks.binds()},
+          {"tflops", flops * 1e-12},
+          {"share_of_peak", flops / rates.tensor_flops},
+          {"clocks",
+           {{"products", clocks.products},
+            {"exponentials", clocks.exponentials},
+            {"instructions", clocks.instructions},
+            {"shared", clocks.shared},
+            {"copies", clocks.copies},
+            {"chain", clocks.chain},
+            {"correction", clocks.correction}}}};
+}
+std::string tensor_memory_words(const plan::AttentionEstimate& e, const bench::AttentionCase& attention,
+                                const plan::ChipRates& rates) {
+  const AttentionPlan& p = e.plan;
+  const plan::AttentionClocks c = plan::clocks_of(p);
+  const auto columns = [](int first, int count) { return fmt::format("{} to {}", first, first + count - 1); };
+  std::string words = fmt::format(
+      "\ntensor memory: scores of the two groups in columns {} and {}, their weights over them, two in a cell;\n"
+      "               sums of values in columns {} and {}, of {} allocated\n",
+      columns(p.scores_column(0), p.keys), columns(p.scores_column(1), p.keys),
+      columns(p.sums_column(0), p.value_columns()), columns(p.sums_column(1), p.value_columns()), p.tensor_columns);
+  words += fmt::format(
+      "shared memory: Q {} x {}, K {} x {}, V {} x {}, output {} x {}, barriers and statistics {}: {} bytes\n",
+      p.groups, p.q_bytes(), p.stages, p.k_bytes(), p.stages, p.v_bytes(), p.groups * p.strips, p.strip_bytes(),
+      p.barrier_bytes(), p.shared_bytes());
+  words += fmt::format(
+      "registers:     softmax {} for each of 256 threads, correction {} of 128, multiply, epilogue, load and spare {} "
+      "of "
+      "128\n",
+      p.softmax_registers, p.correction_registers, p.service_registers);
+  words += fmt::format(
+      "a step, in clocks of a multiprocessor, both groups: products {:.0f}, exponentials {:.0f}, instructions {:.0f}, "
+      "shared memory {:.0f},\n"
+      "               copies {:.0f}; one group's chain {:.0f}. Binds: {}. Correction {:.0f}, where every row's "
+      "base "
+      "moves\n",
+      c.products, c.exponentials, c.instructions, c.shared, c.copies, c.chain, c.binds(), c.correction);
+  const double flops = attention.flops() / e.seconds;
+  words += fmt::format(
+      "prediction:    {:.0f} TFLOP/s, {:.0f} % of {:.0f}. From a data sheet's cycles (docs/blackwell.md): no such chip "
+      "has run it\n",
+      flops * 1e-12, 100 * flops / rates.tensor_flops, rates.tensor_flops * 1e-12);
+  return words;
 }
 
 // Where the estimates' constants come from.
@@ -149,30 +202,41 @@ int plan_attention(const PlanAttentionCommand& command) {
   const plan::ChipRates rates = rates_of(command);
   const AttentionKind kind = kind_of(attention);
   const plan::AttentionShape shape = shape_of(attention);
-  const auto taken =
-      rates.instruction == TensorInstruction::wgmma ? plan::choose(kind, shape, rates, command.chip) : std::nullopt;
+  const bool tensor_memory = rates.instruction == TensorInstruction::tcgen05;
+  const auto taken = rates.instruction == TensorInstruction::wgmma || tensor_memory
+                         ? plan::choose(kind, shape, rates, command.chip)
+                         : std::nullopt;
   if (!taken)
-    throw Error(ErrorCode::unsupported, fmt::format("no plan serves {} on {}", text_of(attention), command.chip));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("no plan serves {} on {}{}", text_of(attention), command.chip,
+                            tensor_memory ? fmt::format(": {}", plan::why_none(kind, rates.instruction)) : ""));
   auto rows = plan::rank(kind, shape, rates);
   std::erase_if(rows, [&](const plan::AttentionEstimate& e) { return e.plan == taken->plan; });
   rows.insert(rows.begin(), plan::estimate(taken->plan, shape, rates));
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(command.show)));
   if (command.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const auto& e : rows)
-      list.push_back(columns_of(e, &e == rows.data(), taken->tuned, {{"tiles", e.tiles}, {"steps", e.steps}}));
+    for (const auto& e : rows) {
+      nlohmann::json more{{"tiles", e.tiles}, {"steps", e.steps}};
+      if (tensor_memory) more.update(prediction_of(e, attention, rates));
+      list.push_back(columns_of(e, &e == rows.data(), taken->tuned, std::move(more)));
+    }
     say_json(list);
     return success;
   }
   say(fmt::format("{}, on {} multiprocessors of {}\n", text_of(attention), rates.multiprocessors, command.chip));
   say(fmt::format("at best {:.1f} us of tensor cores\n\n", attention.flops() / plan::tensor_flops(kind, rates) * 1e6));
-  say(fmt::format("{:<20} {:>7} {:>9} {:>7} {:>10} {:>8} {:>8} {:>12}\n", "plan", "shared", "registers", "tiles",
+  say(fmt::format("{:<26} {:>7} {:>9} {:>7} {:>10} {:>8} {:>8} {:>12}\n", "plan", "shared", "registers", "tiles",
                   "steps/tile", "ns/step", "us/tile", "estimate"));
   for (const auto& e : rows)
-    say(fmt::format("{:<20} {:>7} {:>9} {:>7} {:>10.1f} {:>8.0f} {:>8.1f} {:>9.1f} us{}\n", plan::text_of(e.plan),
+    say(fmt::format("{:<26} {:>7} {:>9} {:>7} {:>10.1f} {:>8.0f} {:>8.1f} {:>9.1f} us{}\n", plan::text_of(e.plan),
                     e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.steps, e.step_seconds * 1e9,
                     e.tile_seconds * 1e6, e.seconds * 1e6,
                     &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));
+  if (tensor_memory) {
+    say(tensor_memory_words(rows.front(), attention, rates));
+    return success;
+  }
   say("\nus/tile: besides its steps. docs/attention.md has the model.\n");
   return success;
 }

@@ -1,5 +1,5 @@
 // The model of a B200's attention. Every figure is of published microbenchmarks or of a data sheet (docs/blackwell.md),
-// but the hand-over, which is a guess.
+// but for two that are guesses.
 #include "plan/attention_tensor_memory.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ double product_clocks_from_tensor_memory(double n) { return n / 2; }
 constexpr double product_latency = 136, latency_from_tensor_memory = 104;  // besides, until the last one is done
 constexpr double exponentials_in_clock = 16, shared_bytes_in_clock = 128, copied_bytes_in_clock = 64,
                  threads_in_clock = 128;
-constexpr double hand_over = 100;  // a barrier's arrival, its wait, and an access of tensor memory: a guess
+// Guesses: a barrier's arrival, its wait, and an access of tensor memory; and a copy's way before its first byte.
+constexpr double hand_over = 100, copy_latency = 600;
 
 std::pair<double, std::string_view> slowest(const AttentionClocks& c) {
   return std::max({std::pair<double, std::string_view>{c.products, "products"},
@@ -51,6 +52,8 @@ AttentionClocks clocks_of(const AttentionPlan& plan) {
   const double first = static_cast<double>(plan.first_weights()) / plan.keys;
   clocks.chain = of_keys + product_latency + hand_over + look + first * std::max(exponentials, weigh) + hand_over +
                  of_values + latency_from_tensor_memory;
+  // With one stage, keys are asked for when the last product has read the ones before, and values behind them.
+  if (plan.stages == 1) clocks.chain += copy_latency + clocks.copies;
   // A load, a packed product for two, a store: of each sum.
   clocks.correction = groups * rows * plan.value_columns() * 0.5 / threads_in_clock + hand_over;
   return clocks;
@@ -60,7 +63,8 @@ std::vector<AttentionPlan> tensor_memory_candidates(const AttentionKind& kind) {
   // Exponentials that the FMA units make, as FlashAttention-4 found them best: fewer where masks take instructions.
   const int fma_pairs = kind.mask.right ? 2 : 3;
   std::vector<AttentionPlan> plans;
-  for (const int keys : {128, 64})
+  const int most = AttentionPlan{.kind = kind}.most_keys();
+  for (const int keys : most > 64 ? std::vector{most, 64} : std::vector{most})
     for (const int stages : {4, 3, 2, 1}) {
       const AttentionPlan plan{.kind = kind,
                                .keys = keys,

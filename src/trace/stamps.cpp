@@ -1,4 +1,4 @@
-// From records to slices: each warp's clock is laid on the chip's by its first record.
+// From records to slices.
 #include "trace/stamps.hpp"
 
 #include <algorithm>
@@ -60,10 +60,13 @@ StampRecords::StampRecords(const Stream& stream, const Kernel& kernel, LaunchCon
 
 Trace StampRecords::read(const Stream& stream) const {
   stream.synchronize();
-  return timeline(records_.download<StampRecord>(), warps_per_block_, records_per_warp);
+  const bool virtual_gpu = stream.device().info().kind == DeviceKind::virtual_gpu;
+  return timeline(records_.download<StampRecord>(), warps_per_block_, records_per_warp,
+                  virtual_gpu ? StampTime::of_chip : StampTime::of_warp);
 }
 
-Trace timeline(std::span<const StampRecord> records, std::uint32_t warps_per_block, std::uint32_t per_warp) {
+Trace timeline(std::span<const StampRecord> records, std::uint32_t warps_per_block, std::uint32_t per_warp,
+               StampTime time) {
   std::vector<std::span<const StampRecord>> by_warp;  // what is there of each
   for (std::size_t first = 0; first + per_warp <= records.size(); first += per_warp) {
     const auto room = records.subspan(first, per_warp);
@@ -80,6 +83,7 @@ Trace timeline(std::span<const StampRecord> records, std::uint32_t warps_per_blo
     if (of_warp.empty()) continue;
     const double base_us = static_cast<double>(of_warp[0].nanoseconds - start) * 1e-3;
     const auto at = [&](const StampRecord& record) {
+      if (time == StampTime::of_chip) return static_cast<double>(record.nanoseconds - start) * 1e-3;
       return base_us + static_cast<double>(record.clock - of_warp[0].clock) * us_per_clock;
     };
     for (std::size_t i = 0; i + 1 < of_warp.size(); ++i) {

@@ -61,10 +61,11 @@ TEST_F(Program, WhatIsNoAttentionIsRefusedInWords) {
            {"attention 1x1x8x64 --plan 100x64", "a tile has a multiple of 64 queries"},
            {"attention 1x1x8x64 --plan 128x7", "the plan '128x7' is impossible"},
            {"attention 1x1x8x64 --plan s2", "a plan has a tile"},
-           {"attention 1x1x8x64 --device virtual:sm_80", "the kernel is for sm_90a"},
+           {"attention 1x1x8x64 --device virtual:sm_80", "the kernels are for sm_90a and sm_100a"},
            {"attention 1x1000x1000000x128 --device virtual", "the memory of the virtual GPU is that of this machine"},
            {"plan attention 1x1x8x64 --chip foo", "nothing is known of a chip 'foo'"},
            {"plan attention 1x1x8x64 --chip 'virtual sm_80'", "no plan serves"},
+           {"plan attention 1x1x8x256 --chip B200", "on sm_100a a value dim is 8 to 128"},
            {"tune attention 1x1x8x64 --device virtual", "tuned by measuring a GPU"},
            {"check", "Give a case file, or gemm or attention and a shape"}}) {
     const Ended ended = start(arguments);
@@ -86,6 +87,22 @@ TEST_F(Program, PlansOfAttentionAreListedWithTheirArithmeticTheTakenOneFirst) {
   EXPECT_EQ(tuned[0]["plan"], "128x64 s2 o1");
   EXPECT_TRUE(tuned[0]["tuned"]);
   EXPECT_FALSE(nlohmann::json::parse(start("plan attention 4x16x4096x128 --causal --json").out)[0]["tuned"]);
+}
+
+TEST_F(Program, SaysHowAPlanForBlackwellUsesItsMemoriesAndWhatBinds) {
+  const Ended words = start("plan attention 1x32x16384x64 --chip B200");
+  EXPECT_EQ(words.status, 0);
+  for (const char* part :
+       {"256x128 s4 o1 tcgen05 fma3", "scores of the two groups in columns 0 to 127 and 128 to 255",
+        "columns 256 to 319 and 384 to 447, of 512 allocated", "Q 2 x 16384, K 4 x 16384, V 4 x 16384", "softmax 176",
+        "exponentials 1664", "Binds: exponentials", "no such chip has run it"})
+    EXPECT_NE(words.out.find(part), std::string::npos) << part << ": " << words.out;
+  const auto plans = nlohmann::json::parse(start("plan attention 1x32x16384x128 --causal --chip B200 --json").out);
+  EXPECT_EQ(plans[0]["clocks"]["products"], 2048);
+  EXPECT_EQ(plans[0]["binds"], "chain");
+  EXPECT_TRUE(plans[0]["prediction"]);
+  EXPECT_GT(plans[0]["share_of_peak"], 0.8);
+  EXPECT_LT(plans[0]["share_of_peak"], 1.0);
 }
 
 TEST_F(Program, TheLibrarysOwnKernelsAreJudged) {

@@ -104,6 +104,19 @@ TEST(ShippedAttention, OfEveryKindCompilesWithoutLostSpeed) {
   test::expect_clean(std::move(kernels));
 }
 
+// On sm_100a every plan of a kind; of its kinds every ninth.
+TEST(ShippedAttention, InTensorMemoryCompilesWithoutLostSpeed) {
+  plan::ChipRates rates;
+  rates.instruction = TensorInstruction::tcgen05;
+  std::vector<test::NamedSource> kernels;
+  const std::vector<AttentionKind> kinds = sample_of_kinds();
+  for (std::size_t i = 0; i < kinds.size(); i += every_plan() * every_plan())
+    for (const auto& candidate : plan::rank(kinds[i], {4, 16, 16, 4096, 4096}, rates))
+      kernels.push_back(kernel_of(candidate.plan));
+  EXPECT_GT(kernels.size(), 3u);
+  test::expect_clean(std::move(kernels), "sm_100a");
+}
+
 // Stopped after two kernels, and again: the first two are not compiled a second time.
 TEST(ShippedAttention, IsCompiledAheadFromWhereItWasStopped) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("warpmill-ahead-{}", getpid());

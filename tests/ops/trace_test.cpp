@@ -63,6 +63,18 @@ TEST(Trace, LaysTheClocksOfWarpsSideBySide) {
   EXPECT_DOUBLE_EQ(trace.slices[2].begin_us, 1);
 }
 
+// A virtual GPU's warps count their own instructions: one that waits for long has not moved on its own clock.
+TEST(Trace, GoesByTheChipsClockWhereWarpsCountInstructions) {
+  std::vector<StampRecord> records(4);
+  records[0] = stamp("wait", 0, 5000);
+  records[1] = stamp("copy", 1, 9000);
+  records[2] = stamp("end", 900, 9500);
+  const Trace trace = trace::timeline(records, 1, 4, trace::StampTime::of_chip);
+  ASSERT_EQ(trace.slices.size(), 2u);
+  EXPECT_DOUBLE_EQ(trace.slices[0].end_us, 4);
+  EXPECT_DOUBLE_EQ(trace.slices[1].end_us, 4.5);
+}
+
 TEST(Trace, SaysThatItsEndIsMissing) {
   std::vector<StampRecord> records{stamp("wait", 0, 10), stamp("copy", 4, 12), stamp("wait", 6, 13)};
   EXPECT_TRUE(trace::timeline(records, 1, 3).truncated);

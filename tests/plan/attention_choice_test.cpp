@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/attention_plan_text.hpp"
+#include "plan/attention_tensor_memory.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::plan {
@@ -117,6 +118,53 @@ TEST(AttentionRanking, LosesLittleByTheWidthsItDoesNotHave) {
       EXPECT_LT(lost / shapes, 0.0125);
       EXPECT_LT(much, shapes / 50);
     }
+}
+
+// The arithmetic of docs/blackwell.md: what binds a step of two groups by 128 keys, in clocks.
+TEST(AttentionInTensorMemory, IsBoundByExponentialsOfSmallHeadsAndByTheWayRoundOfLargeOnes) {
+  const auto clocks = [](int dim, int fma_pairs) {
+    return clocks_of({.kind = {.head_dim = dim, .value_dim = dim},
+                      .instruction = TensorInstruction::tcgen05,
+                      .fma_pairs = fma_pairs});
+  };
+  const AttentionClocks small = clocks(64, 3), large = clocks(128, 3), none = clocks(128, 0);
+  EXPECT_EQ(small.products, 1024);
+  EXPECT_EQ(small.exponentials, 1664);  // 2 x 128 x 128 x 13/16, 16 a clock
+  EXPECT_EQ(small.shared, 768);
+  EXPECT_EQ(small.binds(), "exponentials");
+  EXPECT_EQ(small.step(), 1664);
+  EXPECT_EQ(large.products, 2048);
+  EXPECT_EQ(large.shared, 1536);
+  EXPECT_EQ(large.copies, 1024);
+  EXPECT_EQ(large.binds(), "chain");
+  EXPECT_GT(large.step(), large.products);
+  EXPECT_LT(large.step(), 1.1 * large.products);
+  EXPECT_EQ(none.exponentials, 2048) << "as many as the tensor cores take: hence the FMA units";
+  EXPECT_LT(none.instructions, large.instructions);
+}
+
+TEST(AttentionInTensorMemory, HasAPlanForEveryValueDimThatFitsAndSaysWhatDoesNot) {
+  ChipRates rates;
+  rates.instruction = TensorInstruction::tcgen05;
+  for (const int dim : {8, 40, 64, 96, 128, 192, 256})
+    for (const int value_dim : {8, 64, 72, 128})
+      for (const bool documents : {false, true}) {
+        AttentionKind kind{.head_dim = dim, .value_dim = value_dim, .mask = {.right = true}};
+        if (documents) kind.expressions = {.mask = true, .skip = true};
+        const auto ranking = rank(kind, {1, 8, 2, 5000, 5000}, rates);
+        ASSERT_FALSE(ranking.empty()) << dim << "/" << value_dim;
+        for (const AttentionEstimate& e : ranking) {
+          EXPECT_TRUE(e.plan.valid() && e.plan.tensor_memory()) << text_of(e.plan);
+          EXPECT_EQ(attention_plan_from_text(text_of(e.plan), kind), e.plan);
+        }
+      }
+  EXPECT_GT(rank({.head_dim = 192, .value_dim = 128}, {1, 8, 8, 5000, 5000}, rates).front().plan.stages, 1)
+      << "copies of a single stage are hidden behind nothing";
+  EXPECT_EQ(rank({}, {2, 8, 2, 5, 5000}, rates).front().plan.packed, 8);
+  EXPECT_TRUE(rank({.head_dim = 256, .value_dim = 256}, {1, 8, 8, 5000, 5000}, rates).empty());
+  EXPECT_NE(why_none({.head_dim = 256, .value_dim = 256}, rates.instruction).find("a value dim is 8 to 128"),
+            std::string_view::npos);
+  EXPECT_NE(why_none({.element = DType::e4m3}, rates.instruction).find("bf16 or f16"), std::string_view::npos);
 }
 
 TEST(AttentionPlanText, IsReadAsItIsWritten) {

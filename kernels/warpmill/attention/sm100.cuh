@@ -225,7 +225,7 @@ WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& 
                              const TensorMemory<plan.tensor_columns, 1>& memory) {
   using Rings = Sm100Rings<plan>;
   using E = typename Sm100Shared<plan>::E;
-  constexpr int piece = plan.value_columns() % 32 == 0 ? 32 : 16;  // columns that a thread has at a time
+  constexpr int piece = 16;  // columns that a thread has at a time
   const u32 row = thread_of_warpgroup(), warp = warp_of_warpgroup();
   Sm100Group<plan> groups[2] = {{shared, memory, 0}, {shared, memory, 1}};
   using Factor = typename Rings::Factor;
