@@ -10,7 +10,7 @@ namespace wm::plan {
 
 std::string text_of(const AttentionPlan& p) {
   return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
-         (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
+         (p.early ? " early" : "") + (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
          (p.tensor_memory() ? fmt::format(" tcgen05 fma{}", p.fma_pairs) : "");
 }
 
@@ -18,7 +18,7 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
   AttentionPlan plan{.kind = kind, .keys = 0};
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}; write a plan like '128x176 s2 o1', packed4, noturns or tcgen05 fma3 "
+                fmt::format("{}; write a plan like '128x176 s2 o1', packed4, noturns, early or tcgen05 fma3 "
                             "after it or not (in '{}')",
                             why, text));
   };
@@ -39,6 +39,8 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
       plan.fma_pairs = pairs.value_or(0);
     } else if (word == "tcgen05") {
       plan.instruction = TensorInstruction::tcgen05;
+    } else if (word == "early") {
+      plan.early = true;
     } else if (word == "noturns") {
       plan.turns = false;
     } else {

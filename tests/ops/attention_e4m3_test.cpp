@@ -48,6 +48,18 @@ TEST_F(Attention, ServesE4m3OfEveryHeadDimToEveryType) {
   }
 }
 
+TEST_F(Attention, WeighsEarly) {
+  for (const DType dtype : {bf16, e4m3}) {
+    AttentionCase c = of_e4m3();
+    c.dtype = dtype;
+    check(stream, c, AttentionPlan{.keys = 64, .early = true});
+    c.mask = {.left = 100, .right = 0};
+    check(stream, c, AttentionPlan{.keys = 64, .early = true});
+    c.spread = 20, c.mask = {};  // weights that grow too large, and are made again
+    check(stream, c, AttentionPlan{.keys = 32, .early = true});
+  }
+}
+
 // A number for each batch and head of K, which several heads of Q share, or for each sequence; strides of any kind.
 TEST_F(Attention, ScalesE4m3ByBatchAndHead) {
   AttentionCase c = of_e4m3(64);

@@ -76,6 +76,7 @@ std::vector<Problem> problems() {
           {"lengths on the device", lengths, {.keys = 64}},
           {"padded heads, sequences, sinks", padded, {.keys = 64}},
           {"e4m3", narrow, {.keys = 64}},
+          {"e4m3, weighed early", narrow, {.keys = 64, .early = true}},
           {"e4m3, sequences, three groups", narrow_sequences, {.keys = 64, .groups = 3}},
           {"e4m3, expressions that choose steps", narrow_documents, {.keys = 64}}};
 }
@@ -148,7 +149,7 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
-  const Problem &plain = all[0], &in_place = all[3], &varying = all[4], &narrow = all[14];
+  const Problem &plain = all[0], &in_place = all[3], &varying = all[4], &narrow = all[14], &early = all[15];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -162,19 +163,18 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
        "const Stage v_stage = v_ring.next(); v_ring.skip(1);"},
       {"a byte too few is announced", plain, "mbarrier::arrive_expect_tx(full, bytes);",
        "mbarrier::arrive_expect_tx(full, bytes - 16);"},
-      {"keys are never released", plain, "        k_ring.release(k_stage);\n        v_ring.release(v_stage);",
-       "        v_ring.release(v_stage);"},
+      {"keys are never released", plain, "          k_ring.release(k_stage);\n          v_ring.release(v_stage);",
+       "          v_ring.release(v_stage);"},
       {"values are released before the products that read them are done", plain,
-       "        wgmma::wait<0>(scores.value);\n        wgmma::pin(sums.value);\n        k_ring.release(k_stage);\n     "
-       "   "
-       "v_ring.release(v_stage);",
-       "        v_ring.release(v_stage);\n        wgmma::wait<0>(scores.value);\n        wgmma::pin(sums.value);\n     "
-       "   "
-       "k_ring.release(k_stage);"},
+       "          wgmma::wait<0>(scores.value);\n          wgmma::pin(sums.value);\n",
+       "          v_ring.release(v_stage);\n          wgmma::wait<0>(scores.value);\n          "
+       "wgmma::pin(sums.value);\n"},
+      {"weights are made anew while a product may still read them", early,
+       "          wgmma::wait<0>(sums.value);\n          v_ring.release(v_stage);",
+       "          v_ring.release(v_stage);"},
       {"registers are given to wgmma without its fence", plain,
-       "        wgmma::fence();\n        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        "
-       "multiply(sums",
-       "        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        multiply(sums"},
+       "        wgmma::fence();\n        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        if",
+       "        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        if"},
       {"the output is stored without a fence between the proxies", plain,
        "if constexpr (by == StripStore::engine) fence::proxy_async_shared();", ""},
       {"a strip is written again while its store may still read it", plain,
@@ -219,7 +219,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
     EXPECT_GT(errors, 0u);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const Problem* p : {&plain, &in_place, &varying, &narrow})  // the same way, with nothing left out
+  for (const Problem* p : {&plain, &in_place, &varying, &narrow, &early})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

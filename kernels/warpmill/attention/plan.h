@@ -20,6 +20,9 @@ struct AttentionPlan {
   // follow (packing.cuh). 0: the rows are one head's.
   int packed = 0;
   TensorInstruction instruction = TensorInstruction::wgmma;  // or tcgen05: scores and sums in tensor memory
+  // Scores are weighed as soon as they are there, while their group's product with the values before still runs; the
+  // weights take registers twice (wgmma).
+  bool early = false;
   int fma_pairs = 0;  // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
 
   template <class Plan, class Visit>
@@ -32,6 +35,7 @@ struct AttentionPlan {
     visit("turns", plan.turns);
     visit("packed", plan.packed);
     visit("instruction", plan.instruction);
+    visit("early", plan.early);
     visit("fma_pairs", plan.fma_pairs);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
@@ -123,14 +127,17 @@ struct AttentionPlan {
   }
   constexpr int registers_at_start() const { return register_limit / threads() / 8 * 8 * threads(); }
   // Scores, their rounded weights, and the output's sums.
-  constexpr int held_registers() const { return keys / 2 + keys * element_bytes() / 8 + value_columns() / 2; }
+  constexpr int held_registers() const {
+    return keys / 2 + keys * element_bytes() / 8 * (early ? 2 : 1) + value_columns() / 2;
+  }
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
   constexpr int other_registers() const {
     if (!changes_scores()) {
       if (!moves_registers()) return 56;  // a group alone that holds 200 spills
       if (!kind.narrow()) return 28;
-      return groups == 3 && kind.mask.left && kind.has_tails() ? 56 : 40;
+      if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
+      return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
     if (kind.value_dim > 192) return 60;
     return !kind.expressions.any() ? 40 : groups == 3 ? 48 : 52;
@@ -171,6 +178,7 @@ struct AttentionPlan {
   constexpr const char* kind_problem() const {
     if (kind.element != DType::bf16 && kind.element != DType::f16 && kind.element != DType::e4m3)
       return "elements are bf16, f16 or e4m3";
+    if (early && (tensor_memory() || changes_scores())) return "early is for wgmma, without ALiBi or expressions";
     if (kind.narrow() && (kind.head_dim % 16 || kind.value_dim % 16)) return "dims in e4m3 are multiples of 16";
     if (kind.out != DType::bf16 && (!kind.narrow() || (kind.out != DType::f16 && kind.out != DType::e4m3)))
       return "the output of e4m3 is bf16, f16 or e4m3; any other has its operands' type";

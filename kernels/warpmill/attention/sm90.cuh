@@ -72,6 +72,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   constexpr bool chooses = plan.kind.expressions.of_steps();
   Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
   for (Tile<plan> tile; reader.next(tile);) {
+    // Of sequences that are all of one length no register need remember it: it is an argument.
+    if constexpr (plan.kind.narrow() && !plan.kind.has_tails())
+      tile.sequence = {{args.queries, args.keys, 0, 0, tile.sequence.batch}, tile.sequence.batch};
     const u32 first_query = tile.group_query(group);
     const StepOrder<plan> steps = tile.steps(args);  // of all groups
     const Sight<plan> own(args, tile.sequence, first_query,
@@ -134,13 +137,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
     };
     adjust();
-    const auto weigh_blindly = [&] {
+    const auto weigh_blindly = [&](RegisterOperand<E, plan.keys>& into) {
       if constexpr (caps_late) {
-        if (softmax.may_cap(softcap)) return softmax.weigh_blindly(scores, weights, softcap);
+        if (softmax.may_cap(softcap)) return softmax.weigh_blindly(scores, into, softcap);
         softcap.cap(scores);
         capped = true;
       }
-      return softmax.weigh_blindly(scores, weights);
+      return softmax.weigh_blindly(scores, into);
     };
     for (bool more = true; more;) {
       // The first step, those that some row does not see wholly, and where weights have grown too large.
@@ -167,14 +170,20 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         stamp<"multiply", "product">(step);
         wgmma::fence();
         multiply(scores, q, 0, shared.k[k_stage.index], false);
+        if constexpr (plan.early) wgmma::commit();
         multiply(sums, weights, shared.v[v_stage.index], started);
         wgmma::commit();
         turns.hand_over();
         if constexpr (chooses) chosen = chooser.next();  // under the products
-        wgmma::wait<0>(scores.value);
-        wgmma::pin(sums.value);
-        k_ring.release(k_stage);
-        v_ring.release(v_stage);
+        if constexpr (plan.early) {
+          wgmma::wait<1>(scores.value);
+          k_ring.release(k_stage);
+        } else {
+          wgmma::wait<0>(scores.value);
+          wgmma::pin(sums.value);
+          k_ring.release(k_stage);
+          v_ring.release(v_stage);
+        }
         started = true;
         if constexpr (chooses)
           step = chosen.number;
@@ -185,7 +194,16 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
         if constexpr (plan.kind.alibi == Alibi::both_sides && !plan.begins_at_diagonal())
           if (alibi.rising(step)) break;
-      } while (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) && weigh_blindly());
+        if constexpr (plan.early) {
+          RegisterOperand<E, plan.keys> fresh;
+          const bool weighed = own.whole(step) && weigh_blindly(fresh);
+          wgmma::wait<0>(sums.value);
+          v_ring.release(v_stage);
+          if (!weighed) break;
+          weights = fresh;
+        }
+      } while (plan.early ||
+               (own.whole(step) && (!plan.kind.expressions.mask || chosen.whole) && weigh_blindly(weights)));
     }
     if constexpr (plan.strips > 0) q_ring.release(q_stage);
 
