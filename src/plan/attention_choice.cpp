@@ -33,6 +33,7 @@ std::int64_t head_parts(const AttentionPlan& plan, const AttentionShape& shape) 
 // products, the more they hide.
 double exposed_seconds(const AttentionKind& kind) {
   const int dims = kind.head_dim + kind.value_dim;
+  if (kind.narrow()) return dims <= 128 ? 0.77e-6 : dims <= 256 ? 0.68e-6 : 0.54e-6;
   return dims <= 256 ? 0.45e-6 : dims <= 384 ? 0.25e-6 : 0.13e-6;
 }
 

@@ -71,6 +71,39 @@ TEST(AttentionRanking, CountsTheStepsThatAMaskLeaves) {
   EXPECT_LT(estimate(causal, shape, {}).seconds, estimate(plan, shape, {}).seconds);
 }
 
+// As measured on an H200 (docs/attention.md).
+TEST(AttentionRanking, EstimatesE4m3AsItWasMeasuredAndTakesTheFastest) {
+  struct Row {
+    AttentionShape shape;
+    int dim;
+    bool causal;
+    const char* plan;
+    double us;
+    bool fastest;
+  };
+  const AttentionShape d64{2, 32, 32, 8192, 8192}, d128{2, 16, 16, 8192, 8192}, d256{4, 8, 8, 4096, 4096};
+  for (const Row& row : {Row{d64, 64, false, "192x128 s2 o2", 1726.8, true},
+                         {d64, 64, false, "192x96 s2 o2", 2003.6, false},
+                         {{1, 32, 32, 16384, 16384}, 64, true, "192x128 s2 o2", 1884.1, true},
+                         {d128, 128, false, "128x192 s2 o2", 1183.5, true},
+                         {d128, 128, false, "128x160 s2 o2", 1255.3, false},
+                         {d128, 128, false, "128x128 s2 o2", 1290.4, false},
+                         {d128, 128, true, "128x192 s2 o2", 632.9, true},
+                         {{1, 16, 16, 16384, 16384}, 128, true, "128x192 s2 o2", 1185.5, true},
+                         {d256, 256, false, "128x96 s2 o1", 530.3, false},
+                         {d256, 256, false, "128x64 s2 o2", 601.2, false},
+                         {{1, 8, 8, 16384, 16384}, 256, true, "128x96 s2 o1", 1002.0, false}}) {
+    AttentionKind kind{.element = DType::e4m3, .head_dim = row.dim, .value_dim = row.dim};
+    kind.mask.right = row.causal;
+    const AttentionPlan plan = attention_plan_from_text(row.plan, kind);
+    SCOPED_TRACE(fmt::format("{} {}{}", row.plan, row.dim, row.causal ? " causal" : ""));
+    EXPECT_NEAR(estimate(plan, row.shape, {}).seconds * 1e6 / row.us, 1, 0.12);
+    if (row.fastest) {
+      EXPECT_EQ(text_of(rank(kind, row.shape, {}).front().plan), row.plan);
+    }
+  }
+}
+
 // Steps of 128 keys where a causal mask would leave much of wider ones unused, wider ones where sequences are long.
 TEST(AttentionRanking, TakesNarrowStepsForShortCausalSequences) {
   AttentionKind kind;
