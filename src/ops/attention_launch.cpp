@@ -111,7 +111,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .v_scales = p.v_scales,
       .out_scale = p.out_scale};
   std::ranges::copy(p.arrays, arguments.arrays);
-  const LaunchConfig config{.grid = {plan::blocks_of(schedule, plan::rates_of(info))},
+  const LaunchConfig config{.grid = {plan::blocks_of(plan, schedule, plan::rates_of(info))},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
                             .programmatic_dependent = true};

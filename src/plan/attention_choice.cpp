@@ -170,7 +170,8 @@ QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape
           static_cast<unsigned>(std::max<std::int64_t>(1, falling ? std::min(rows_together, tiles) : tiles))};
 }
 
-unsigned blocks_of(const QuerySchedule& schedule, const ChipRates& rates) {
+unsigned blocks_of(const AttentionPlan& plan, const QuerySchedule& schedule, const ChipRates& rates) {
+  if (plan.claim) return schedule.count();
   return std::min(schedule.count(), static_cast<unsigned>(rates.multiprocessors));
 }
 

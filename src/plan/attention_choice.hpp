@@ -55,6 +55,6 @@ std::optional<AttentionChoice> choose(const AttentionKind& kind, const Attention
 
 // The order in which tiles are begun, and the blocks that do.
 QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape, const ChipRates& rates);
-unsigned blocks_of(const QuerySchedule& schedule, const ChipRates& rates);
+unsigned blocks_of(const AttentionPlan& plan, const QuerySchedule& schedule, const ChipRates& rates);
 
 }  // namespace wm::plan

@@ -11,7 +11,7 @@ namespace wm::plan {
 std::string text_of(const AttentionPlan& p) {
   return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
          (p.early ? " early" : "") + (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
-         (p.tensor_memory() ? fmt::format(" tcgen05 fma{}", p.fma_pairs) : "");
+         (p.tensor_memory() ? fmt::format(" tcgen05 fma{}{}", p.fma_pairs, p.claim ? " claim" : "") : "");
 }
 
 AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind) {
@@ -37,6 +37,8 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
     } else if (const auto pairs = word.starts_with("fma") ? natural(word.substr(3)) : std::nullopt;
                pairs || word == "fma0") {
       plan.fma_pairs = pairs.value_or(0);
+    } else if (word == "claim") {
+      plan.claim = true;
     } else if (word == "tcgen05") {
       plan.instruction = TensorInstruction::tcgen05;
     } else if (word == "early") {

@@ -35,11 +35,11 @@ std::vector<JudgedAttention> judged() {
   return {{"plain", plain, {.keys = 64, .instruction = tcgen05, .fma_pairs = 3}},
           {"causal, two strips", causal, {.keys = 96, .stages = 1, .strips = 2, .instruction = tcgen05}},
           {"window, softcap", window, {.keys = 32, .stages = 3, .instruction = tcgen05, .fma_pairs = 2}},
-          {"ALiBi and sinks", biased, {.keys = 128, .instruction = tcgen05}},
+          {"ALiBi and sinks, claimed", biased, {.keys = 128, .instruction = tcgen05, .claim = true}},
           {"packed heads", packed, {.keys = 64, .packed = 4, .instruction = tcgen05}},
           {"lengths on the device", lengths, {.keys = 64, .instruction = tcgen05}},
           {"unequal dims", uneven, {.keys = 64, .stages = 1, .instruction = tcgen05}},
-          {"expressions that choose steps", documents, {.keys = 64, .instruction = tcgen05}},
+          {"expressions that choose steps, claimed", documents, {.keys = 64, .instruction = tcgen05, .claim = true}},
           {"sequences", sequences, {.keys = 64, .instruction = tcgen05}}};
 }
 
@@ -131,6 +131,8 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
        "      fence::proxy_async_shared();\n      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) "
        "v_ring.arrive(stage);",
        "      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);"},
+      {"an answer to a claim is read before it is there", all[3],
+       "    mbarrier::wait_parity(&shared_.arrived, phase_);\n    phase_ ^= 1;\n", ""},
       {"tensor memory is given back while others use it", plain,
        "  barrier::sync_unaligned(u32(Sm100Barrier::block), plan.threads());\n", ""},
       {"tensor memory is never given back", plain, "  if (warp == Warps::spare) memory.free();\n", ""},

@@ -23,7 +23,8 @@ struct AttentionPlan {
   // Scores are weighed as soon as they are there, while their group's product with the values before still runs; the
   // weights take registers twice (wgmma).
   bool early = false;
-  int fma_pairs = 0;  // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
+  int fma_pairs = 0;   // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
+  bool claim = false;  // a block for each tile; those that run take over the others' (tcgen05)
 
   template <class Plan, class Visit>
   static constexpr void each_field(Plan& plan, Visit&& visit) {
@@ -37,6 +38,7 @@ struct AttentionPlan {
     visit("instruction", plan.instruction);
     visit("early", plan.early);
     visit("fma_pairs", plan.fma_pairs);
+    visit("claim", plan.claim);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
@@ -155,6 +157,7 @@ struct AttentionPlan {
     if (tensor_memory()) return tensor_memory_problem();
     if (instruction != TensorInstruction::wgmma) return "attention multiplies with wgmma or tcgen05";
     if (fma_pairs != 0) return "the FMA units make no exponentials on sm_90a";
+    if (claim) return "blocks on sm_90a take over no others' tiles";
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
@@ -205,6 +208,7 @@ struct AttentionPlan {
     if (stages < 1 || stages > 8) return "on sm_100a K and V have 1 to 8 stages each";
     if (strips < 1 || strips > strips_of_tile())
       return "on sm_100a a group has one strip of the output at least, and at most as many as its output has";
+    if (claim && kind.sequences) return "tiles of sequences are not claimed: only the device knows how many there are";
     if (fma_pairs < 0 || fma_pairs > 12) return "the FMA units make 0 to 12 of 16 pairs of exponentials";
     if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
     if (kind.value_dim < 8 || kind.value_dim > most_tensor_values || kind.value_dim % 8)

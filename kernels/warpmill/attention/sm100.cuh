@@ -28,7 +28,8 @@
 //   sums.full[g]       the tensor cores: the tile's last product is done
 //   factor[g][w].full  softmax warp w: what the sums are to be multiplied with; .empty: correction warp w
 //   out[g].full        4 correction warps: a strip is written; .empty: the epilogue warp, once it has been read
-//   tile, step, tail   as on Hopper (tiles.cuh, expression.cuh, load.cuh)
+//   tile, step, tail   as on Hopper (tiles.cuh, expression.cuh, load.cuh); claim: the load thread, and the answer's
+//   bytes
 //
 // Scores need no barrier back: they are written again by products that the multiply warp asks for behind those which
 // read the weights made of them. Steps of keys are taken from the last to the first.

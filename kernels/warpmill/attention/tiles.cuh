@@ -1,10 +1,11 @@
 // Which tile of queries a block takes next: whichever no other has begun. The load thread asks, one tile ahead, and
-// passes on what it gets.
+// passes on what it gets. It asks a counter, or where the plan claims (sm_100a), for a block that has not started.
 #pragma once
 
 #include "warpmill/attention/arguments.h"
 #include "warpmill/attention/arriving.cuh"
 #include "warpmill/attention/mask.cuh"
+#include "warpmill/pipeline/claims.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/ptx/barrier.cuh"
@@ -62,8 +63,9 @@ struct SequenceOrder {
 };
 
 inline constexpr int tile_stages = 2;
+struct NoClaim {};  // takes no room as a base
 template <AttentionPlan plan>
-struct TilesShared {
+struct TilesShared : Select<plan.claim, OwnClaimShared, NoClaim> {
   Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
   Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
@@ -120,17 +122,26 @@ class TileTaker {
       : numbers_(args, shared),
         counter_(reinterpret_cast<TileCounter*>(args.counter)),
         shared_(shared),
+        schedule_(args.schedule),
+        claim_(shared),
         ring_(shared.ring) {}
 
   // The next tile, which all others are told of too.
   WM_DEVICE bool next(Tile<plan>& tile) {
+    if constexpr (plan.claim)
+      if (asked_ && !claim_.take(number_)) number_ = schedule_.count();
     tile = numbers_.at(number_);
     const Stage stage = ring_.acquire_for_others();
     shared_.tile[stage.index] = tile;
     ring_.arrive(stage);
     if (tile.none()) {
-      leave();
+      if constexpr (!plan.claim) leave();
       return false;
+    }
+    if constexpr (plan.claim) {
+      claim_.ask();
+      asked_ = true;
+      return true;
     }
     number_ = gridDim.x + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
     return true;
@@ -145,9 +156,15 @@ class TileTaker {
     *counter_ = {0, 0};
   }
 
+  struct NoClaims {
+    WM_DEVICE explicit NoClaims(const NoClaim&) {}
+  };
   TileNumbers<plan> numbers_;
   TileCounter* counter_;
   TilesShared<plan>& shared_;
+  const QuerySchedule& schedule_;
+  Select<plan.claim, OwnClaim, NoClaims> claim_;
+  bool asked_ = false;
   TileRing<plan> ring_;
   u32 number_ = blockIdx.x;
 };

@@ -99,4 +99,43 @@ class Claims {
   u32 index_ = 0, phase_ = 0;
 };
 
+// The same for a block alone, of which one thread asks and reads. It asks when it begins with something, and has the
+// answer when it is done.
+//
+//   claim   1 arrival (the thread, which announces the bytes) + the answer's 16 bytes
+struct OwnClaimShared {
+  alignas(16) cluster_launch::Answer answer;
+  u64 arrived;
+
+  // As ClaimsShared's.
+  WM_DEVICE void init() {
+    name_shared<"claim", 8, 1>(&arrived);
+    mbarrier::init(&arrived, 1);
+  }
+};
+class OwnClaim {
+ public:
+  WM_DEVICE explicit OwnClaim(OwnClaimShared& shared) : shared_(shared) {}
+
+  WM_DEVICE void ask() const {
+    mbarrier::arrive_expect_tx(&shared_.arrived, sizeof(cluster_launch::Answer));
+    cluster_launch::request(&shared_.answer, &shared_.arrived);
+  }
+  // Whether there is more, and in `block` the number of the block that it was meant for. Not to be asked for again
+  // where there is not.
+  WM_DEVICE bool take(u32& block) {
+    mbarrier::wait_parity(&shared_.arrived, phase_);
+    phase_ ^= 1;
+    const cluster_launch::Answer answer = cluster_launch::read(&shared_.answer);
+    fence::proxy_async_shared();  // the next answer comes over it
+    if (!cluster_launch::taken(answer)) return false;
+    block = cluster_launch::first_block(answer).x;
+    return true;
+  }
+
+ private:
+  OwnClaimShared& shared_;
+  u32 phase_ = 0;
+};
+
 }  // namespace wm
