@@ -127,7 +127,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
     if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
     // A cap alone may be left to the weights.
-    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && Softcap<plan>::series_of_two > 0;
+    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && Softcap<plan>::by_series;
     const Softcap<plan> softcap(scales);
     [[maybe_unused]] bool capped;  // late
     const auto adjust = [&] {      // the scores of the step, before anybody weighs them

@@ -9,19 +9,17 @@ namespace wm {
 template <AttentionPlan plan>
 class Softcap {
  public:
-  // Who caps, where no mask is: the special-function units take one instruction less for each score, but are busy with
-  // exponentials, the more the shorter a score's products take. Scores of each two: both by a series, one, or none.
-  static constexpr int product_bytes = (plan.kind.head_dim + plan.kind.value_dim) * plan.element_bytes();
-  static constexpr int series_of_two = product_bytes <= 256 ? 2 : product_bytes <= 768 ? 1 : 0;
+  // Whether a series caps where no mask is, or the special-function units, which take one instruction less for each
+  // score but are busy with exponentials, the more the shorter a score's products take.
+  static constexpr bool by_series = (plan.kind.head_dim + plan.kind.value_dim) * plan.element_bytes() <= 768;
 
   WM_DEVICE explicit Softcap(const ScalesOf<plan>& scales) : scales_(scales) {}
 
   // tanh(score / cap): the softmax's scale, which follows, has the cap.
-  WM_DEVICE f32 capped(f32 score) const { return tanh_approximate(score * scales_.softcap_inner); }
   template <class Scores>
   WM_DEVICE void cap(Scores& scores) const {
 #pragma unroll
-    for (f32& score : scores.value) score = capped(score);
+    for (f32& score : scores.value) score = tanh_approximate(score * scales_.softcap_inner);
   }
 
   // What takes a score to the power of two of its capped one, by a series of odd powers up to the fifth. Where the

@@ -66,9 +66,7 @@ class Softmax {
   template <int columns, class Cap>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights,
                                const Cap& cap) {
-    const auto power = [&](f32 score, f32 base, int side) {
-      return side < Cap::series_of_two ? fmaf(score, cap.factor(score), -base) : fmaf(cap.capped(score), scale_, -base);
-    };
+    const auto power = [&](f32 score, f32 base) { return fmaf(score, cap.factor(score), -base); };
     return add_blindly(make_weights(scores, base_, weights, power), weights);
   }
   // Whether the cap's series is right wherever it counts: weights that are not too large are of scores it reaches, and
@@ -145,7 +143,7 @@ class Softmax {
   template <int columns>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights) const {
-    return make_weights(scores, base, weights, [&](f32 score, f32 of, int) { return fmaf(score, scale_, -of); });
+    return make_weights(scores, base, weights, [&](f32 score, f32 of) { return fmaf(score, scale_, -of); });
   }
   template <int columns, class Power>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
@@ -157,7 +155,7 @@ class Softmax {
       f32 pair[2];
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        pair[side] = power_of_two(power(scores.value[i + side], base.value[half], side));
+        pair[side] = power_of_two(power(scores.value[i + side], base.value[half]));
         sum.value[half] += pair[side];
       }
       weights.set(i, pair[0], pair[1]);
