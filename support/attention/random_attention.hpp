@@ -60,6 +60,10 @@ struct AttentionCase {
   double host_bytes() const { return 4 * bytes(); }
 };
 
+// Keys that query `i` sees: from first to second, which is not seen any more.
+std::pair<std::int64_t, std::int64_t> seen(const AttentionMask& mask, std::int64_t queries, std::int64_t keys,
+                                           std::int64_t i);
+
 // Normal random values; the output and the logarithms hold NaNs, so that an element nobody writes is found.
 class RandomAttention {
  public:

@@ -22,6 +22,9 @@ class Attention : public testing::Test {
   const int largest_value_dim = instruction == TensorInstruction::tcgen05 ? AttentionPlan::most_tensor_values : 256;
 };
 
+// Several tiles and tails of every plan.
+inline bench::AttentionCase several_tiles() { return {.heads = 2, .kv_heads = 2, .queries = 300, .keys = 333}; }
+
 // Every row against float64.
 inline void check(const Stream& stream, const bench::AttentionCase& problem, std::optional<AttentionPlan> plan = {},
                   std::uint64_t seed = 1) {

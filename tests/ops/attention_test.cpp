@@ -25,20 +25,13 @@ using bench::HeadLayout;
 using bench::RandomAttention;
 using enum DType;
 
-namespace {
-
-// Several tiles and tails of every plan.
-AttentionCase ordinary() { return {.heads = 2, .kv_heads = 2, .queries = 300, .keys = 333}; }
-
-}  // namespace
-
 TEST_F(Attention, ServesEveryHeadDimInBothTypes) {
   for (const DType dtype : {bf16, f16})
     for (const auto& [dim, value_dim] :
          {std::pair{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}, {64, 128}}) {
       if (value_dim > largest_value_dim) continue;
       SCOPED_TRACE(fmt::format("{} {}/{}", name_of(dtype), dim, value_dim));
-      AttentionCase c = ordinary();
+      AttentionCase c = several_tiles();
       c.dtype = dtype, c.head_dim = dim, c.value_dim = value_dim;
       check(stream, c);
       c.mask = AttentionMask::causal();
@@ -248,53 +241,6 @@ TEST_F(Attention, IsTheSameWhateverIsSaidOfTheLongestSequence) {
   }
 }
 
-TEST_F(Attention, CapsScoresSoftly) {
-  // Small scores under a large cap take the series, others tanh; between the two a tile changes over.
-  for (const auto& [softcap, spread] : {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}}) {
-    AttentionCase c = ordinary();
-    c.keys = 700;
-    c.softcap = softcap;
-    c.spread = spread;
-    SCOPED_TRACE(fmt::format("softcap {}, spread {}", softcap, spread));
-    check(stream, c);
-  }
-  // Steps without a mask between two that have one.
-  for (const float softcap : {15.f, 50.f}) {
-    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 64, .keys = 1200, .mask = {.left = 1000, .right = 0}};
-    c.softcap = softcap;
-    SCOPED_TRACE(fmt::format("softcap {}, window", softcap));
-    check(stream, c);
-  }
-}
-
-TEST_F(Attention, TakesAScaleOfTheCallers) {
-  for (const float scale : {0.f, 0.01f, 1.f}) {
-    AttentionCase c = ordinary();
-    c.scale = scale;
-    SCOPED_TRACE(scale);
-    check(stream, c);
-  }
-}
-
-// Keys that grow make every step's maximum larger than the one before, by a little and by very much.
-TEST_F(Attention, FollowsMaximaThatMove) {
-  for (const auto& [dtype, growth] : std::vector<std::pair<DType, float>>{
-           {DType::bf16, 0.02f}, {DType::bf16, 0.3f}, {DType::bf16, 3.f}, {DType::f16, 0.05f}}) {
-    AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 130, .keys = 900, .dtype = dtype};
-    RandomAttention attention(stream, c, 3);
-    for (std::int64_t j = 0; j < c.keys; ++j)
-      for (int i = 0; i < c.head_dim; ++i) {
-        float& x = attention.k[attention.kv_index(0, 0, c.keys - 1 - j, false) + static_cast<std::size_t>(i)];
-        x *= 1 + growth * static_cast<float>(j);
-        x = dtype == DType::f16 ? static_cast<float>(wm::f16(x)) : static_cast<float>(wm::bf16(x));
-      }
-    attention.upload(stream);
-    wm::attention(stream, attention.request());
-    stream.synchronize();
-    EXPECT_LT(attention.error(), 1) << name_of(dtype) << ", " << growth;
-  }
-}
-
 TEST_F(Attention, ServesEveryKindOfPlan) {
   const auto tcgen05 = TensorInstruction::tcgen05;
   for (const AttentionPlan plan : {AttentionPlan{.keys = 16},
@@ -309,58 +255,12 @@ TEST_F(Attention, ServesEveryKindOfPlan) {
                                    {.keys = 64, .instruction = tcgen05, .claim = true}}) {
     if (plan.instruction != instruction) continue;
     SCOPED_TRACE(plan::text_of(plan));
-    AttentionCase c = ordinary();
+    AttentionCase c = several_tiles();
     c.head_dim = c.value_dim = plan.groups == 3 ? 64 : 128;
     check(stream, c, plan);
     c.mask = {.left = 100, .right = 0};
     check(stream, c, plan);
   }
-}
-
-// What a row sees decides what reaches it: nothing of other rows' keys, of other sequences or heads.
-// Keys 40 of head 1 and 69 (the last) of another sequence are bad, and a value of head 0: a bad key reaches the rows
-// that see it, a bad value at most the query tiles that read its step.
-TEST_F(Attention, KeepsNansWhereTheyAreSeen) {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-  const AttentionPlan plan{.keys = 64, .instruction = instruction};
-  const int tile = plan.rows(), bad_value = tile + 2;  // seen by rows from there on; read by the tile of the last rows
-  for (const float bad : {nan, inf, -inf}) {
-    AttentionCase c{.heads = 2, .kv_heads = 2, .mask = AttentionMask::causal(), .layout = HeadLayout::positions_first};
-    c.sequences = {{100, 100}, {tile + 62, tile + 62}, {70, 70}};
-    RandomAttention attention(stream, c, 5);
-    attention.k[attention.kv_index(1, 1, 40, false)] = bad;
-    attention.v[attention.kv_index(1, 0, bad_value, true)] = bad;
-    attention.k[attention.kv_index(2, 0, 69, false)] = bad;
-    attention.upload(stream);
-    wm::attention(stream, attention.request(plan));
-    stream.synchronize();
-    const auto rows = attention.rows();
-    const auto finite = [&](int sequence, int head, int position) {
-      for (const float x : rows(sequence, head, position))
-        if (!std::isfinite(x)) return false;
-      return true;
-    };
-    for (int i = 0; i < 100; ++i)
-      for (int head = 0; head < 2; ++head)
-        EXPECT_TRUE(finite(0, head, i)) << "sequence 0, head " << head << " row " << i;
-    for (int i = 0; i < 40; ++i) EXPECT_TRUE(finite(1, 1, i)) << "row " << i << " does not see the bad key";
-    for (int i = 0; i < tile; ++i) EXPECT_TRUE(finite(1, 0, i)) << "row " << i << " is of a tile before the bad value";
-    EXPECT_FALSE(finite(1, 0, bad_value)) << "a value that is seen";
-    for (int i = 0; i < 70; ++i) EXPECT_TRUE(finite(2, 1, i)) << "sequence 2, head 1, row " << i;
-    for (int i = 0; i < 69; ++i) EXPECT_TRUE(finite(2, 0, i)) << "sequence 2, head 0, row " << i;
-    EXPECT_FALSE(std::isnan(bad) && finite(1, 1, 40));
-    EXPECT_FALSE(std::isnan(bad) && finite(2, 0, 69));
-  }
-  // A score that is infinite leaves no number of its row, whichever key's it is.
-  AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 20, .keys = 64};
-  RandomAttention attention(stream, c, 5);
-  for (int i = 0; i < 20; ++i) attention.q[attention.q_index(0, 0, i)] = 3e38f;
-  for (int i = 0; i < 64; ++i) attention.k[attention.kv_index(0, 0, i, false)] = i == 10 ? 2.f : 0.f;
-  attention.upload(stream);
-  wm::attention(stream, attention.request());
-  stream.synchronize();
-  const auto rows = attention.rows();
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(std::isnan(rows(0, 0, i)[0])) << "row " << i;
 }
 
 TEST_F(Attention, GivesTheSameBitsEveryTime) {
