@@ -2,34 +2,33 @@
 // in tensor memory; a block has two groups of 128 queries in flight, so that the tensor cores multiply for one while
 // the other's exponentials are made.
 //
-//   warps   0-3, 4-7   softmax     of group 0 and 1, a thread for each row: scores to weights, and the rows' statistics
-//           8-11       correction  of both: sums are scaled where a row's base has moved, and leave through shared
-//           memory 12         multiply    one thread asks the tensor cores for every product 13         epilogue stores
-//           the output by the copy engine, under the next tile 14         load        one thread asks the copy engine
-//           for Q, K and V (with expressions of steps, the warp) 15         spare       owns tensor memory; clears what
-//           lies behind a sequence's last values
+//   warps   0-3, 4-7   softmax     of group 0 and 1, a thread for each row: scores to weights, and statistics
+//           8-11       correction  of both: sums are scaled where a row's base has moved, and written to strips
+//           12         multiply    one thread asks the tensor cores for every product
+//           13         epilogue    stores strips by the copy engine, under the next tile
+//           14         load        one thread asks for Q, K and V (with expressions of steps, the warp)
+//           15         spare       owns tensor memory; clears what lies behind a sequence's last values
 //
 //   shared memory   q[group]         (128, head_dim)    K-major
 //                   k[stage]         (keys, head_dim)   K-major
 //                   v[stage]         (value_dim, keys)  MN-major: a row for each key
 //                   out[group][i]    (128, 64)          strips of the output
 //                   factor[group]    128 f32            from softmax to correction, row by row
-//   tensor memory   column 0, 128    scores of group 0 and 1, 128 lanes by `keys`; their weights over them, two in a
-//   cell
+//   tensor memory   column 0, 128    scores of group 0 and 1, 128 lanes by `keys`; over them their weights in pairs
 //                   column 256, 384  sums of values, 128 lanes by value_dim
 //
 //   barriers, with who arrives in a phase:
-//   q[g], k, v .full   the load thread, which announces the bytes, and the bytes; .empty: the tensor cores, once the
-//   last
-//                      product that reads it is done
+//   q[g], k, v .full   the load thread, which announces the bytes, and the bytes
+//   q[g], k, v .empty  the tensor cores, once the last product that reads it is done
 //   scores[g]          the tensor cores: a step's scores are there, and all that was asked for before is done
-//   weights.first[g]   the group's 4 softmax warps: three quarters of the weights are there; weights.last[g]: the rest
+//   weights.first[g]   the group's 4 softmax warps: three quarters of the weights are there
+//   weights.last[g]    the same: the rest is
 //   sums.free[g]       4 correction warps: the sums are scaled (or were taken), products may be added to them
 //   sums.full[g]       the tensor cores: the tile's last product is done
 //   factor[g][w].full  softmax warp w: what the sums are to be multiplied with; .empty: correction warp w
 //   out[g].full        4 correction warps: a strip is written; .empty: the epilogue warp, once it has been read
-//   tile, step, tail   as on Hopper (tiles.cuh, expression.cuh, load.cuh); claim: the load thread, and the answer's
-//   bytes
+//   claim              the load thread, and the answer's bytes
+//   tile, step, tail   as on Hopper (tiles.cuh, expression.cuh, load.cuh)
 //
 // Scores need no barrier back: they are written again by products that the multiply warp asks for behind those which
 // read the weights made of them. Steps of keys are taken from the last to the first.
