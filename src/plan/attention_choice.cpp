@@ -74,6 +74,17 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   return e;
 }
 
+namespace {
+
+// Wide heads of e4m3: faster on an H200 with weights made early and without turns, where there are registers for it.
+std::optional<AttentionPlan> with_early_weights(AttentionPlan plan) {
+  plan.early = true, plan.turns = false;
+  const bool wide = plan.kind.narrow() && plan.kind.value_dim > 192 && plan.groups > 1;
+  return wide && plan.valid() ? std::optional(plan) : std::nullopt;
+}
+
+}  // namespace
+
 std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_queries) {
   // Three groups have too few registers but for the smallest heads, which two do not keep busy.
   const int groups = few_queries ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
@@ -84,7 +95,7 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
     for (const int strips : {2, 1, 0}) {  // a tile that has fewer than fit only waits longer
       const AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};
       if (!plan.valid()) continue;
-      plans.push_back(plan);
+      plans.push_back(with_early_weights(plan).value_or(plan));
       break;
     }
   }

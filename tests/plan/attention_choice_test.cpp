@@ -71,6 +71,16 @@ TEST(AttentionRanking, CountsTheStepsThatAMaskLeaves) {
   EXPECT_LT(estimate(causal, shape, {}).seconds, estimate(plan, shape, {}).seconds);
 }
 
+TEST(AttentionRanking, MakesWeightsEarlyForWideHeadsOfE4m3WhereThereAreRegisters) {
+  AttentionKind kind{.element = DType::e4m3, .head_dim = 256, .value_dim = 256};
+  const AttentionShape shape{4, 8, 8, 4096, 4096};
+  EXPECT_EQ(text_of(rank(kind, shape, {}).front().plan), "128x96 s2 o2 noturns early");
+  kind.mask.right = true;
+  EXPECT_EQ(text_of(rank(kind, shape, {}).front().plan), "128x96 s2 o2 noturns early");
+  kind.sequences = true;
+  EXPECT_EQ(text_of(rank(kind, shape, {}).front().plan), "128x96 s2 o2");
+}
+
 // As measured on an H200 (docs/attention.md).
 TEST(AttentionRanking, EstimatesE4m3AsItWasMeasuredAndTakesTheFastest) {
   struct Row {
