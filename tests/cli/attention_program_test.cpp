@@ -118,6 +118,10 @@ TEST_F(Program, TheLibrarysOwnKernelsAreJudged) {
   EXPECT_EQ(json["plan"], "64x64 s2 c1x1 g1");
   EXPECT_EQ(json["results"]["right"], 1);
   EXPECT_GT(json["executed"]["products"], 0);
+  // Blocks that others take over never start, and the run has ended all the same.
+  EXPECT_THAT(
+      start("check gemm 900x300x64 --seeds 1 --device virtual:sm_100a --plan '128x128 s4 g1 tcgen05 claim'").out,
+      HasSubstr("results right in 3"));
   EXPECT_EQ(start("check gemm 100x64x128 --seeds 0").status, 2);
   EXPECT_THAT(start("check gemm 100x64x128 --plan 128x7").err, HasSubstr("impossible"));
 }
