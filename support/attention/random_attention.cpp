@@ -67,9 +67,9 @@ Weight in_e4m3(double exact, double slack) {
   return {rounded(exact), high - low};
 }
 // What a sum that keeps 13 bits may lose in each step of 32, whose terms are cut off one by one, where it or a term is
-// at most so large: half of 2^-13 of that for each term, where all have one sign.
+// at most so large.
 double cut_off(std::int64_t terms, double largest) {
-  return 16 * 0x1p-13 * largest * static_cast<double>((terms + 31) / 32);
+  return 4 * 0x1p-13 * largest * static_cast<double>((terms + 31) / 32);
 }
 
 }  // namespace
