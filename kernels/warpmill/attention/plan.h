@@ -142,7 +142,8 @@ struct AttentionPlan {
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
     if (kind.value_dim > 192) return 60;
-    return !kind.expressions.any() ? 40 : groups == 3 ? 48 : 52;
+    if (!kind.expressions.any()) return 40;
+    return groups < 3 ? 52 : kind.mask.right ? 56 : 48;
   }
 
   // Where ALiBi has keys on both sides of a query, a tile begins where scores are largest, at the keys opposite its
