@@ -1,15 +1,18 @@
-// An attention kernel with something left out of its text, run under the judge.
+// Attentions under the judge: as they are, in every order of events, and with something left out of their text.
 #pragma once
 
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "attention/random_attention.hpp"
 #include "ops/attention_kernel.hpp"
 #include "ops/attention_launch.hpp"
+#include "ops/schedules.hpp"
+#include "ops/settings.hpp"
 #include "ops/workspace.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -20,6 +23,21 @@ struct JudgedAttention {
   bench::AttentionCase problem;
   AttentionPlan plan;
 };
+
+// Right and without a finding. With ATTENTION_JUDGE_SEEDS seeds where the environment says how many.
+inline void expect_silence(const Stream& stream, const std::vector<JudgedAttention>& attentions, int usual_seeds) {
+  const auto seeds = static_cast<std::uint64_t>(asked("ATTENTION_JUDGE_SEEDS", usual_seeds));
+  for (const JudgedAttention& p : attentions) {
+    SCOPED_TRACE(p.name);
+    const bench::RandomAttention attention(stream, p.problem, 1);
+    in_every_schedule(stream.device(), seeds, [&] {
+      attention.poison(stream);
+      wm::attention(stream, attention.request(p.plan));
+      stream.synchronize();
+      EXPECT_LT(attention.error(100), 1);
+    });
+  }
+}
 
 // A text with all headers that it includes, each once.
 inline std::string flattened(std::string_view text, std::set<std::string>& seen) {
