@@ -20,6 +20,7 @@ inline std::string_view type_name(BlockFormat) { return "wm::BlockFormat"; }
 inline std::string_view type_name(Producer) { return "wm::Producer"; }
 inline std::string_view type_name(Activation) { return "wm::Activation"; }
 inline std::string_view type_name(TensorInstruction) { return "wm::TensorInstruction"; }
+inline std::string_view type_name(TileSource) { return "wm::TileSource"; }
 inline std::string_view type_name(Pipelining) { return "wm::Pipelining"; }
 
 inline std::string cpp_text(bool value) { return value ? "true" : "false"; }

@@ -70,7 +70,16 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   const double rounds = static_cast<double>(e.tiles) / rates.multiprocessors;
   // Tiles of one length end together; where they differ, the shortest come last and even out what is left.
   const bool even = longest <= e.steps;
-  e.seconds = rates.launch_seconds + 2e-6 + (even ? std::ceil(rounds) * most : std::max(rounds * average, most));
+  double busiest = even ? std::ceil(rounds) * most : std::max(rounds * average, most);
+  if (!even && plan.tiles == TileSource::share) {  // the first block has the longest of each round
+    busiest = 0;
+    const std::int64_t of_each_length = e.tiles / per_head;
+    for (std::int64_t tile = 0; tile < e.tiles; tile += rates.multiprocessors) {
+      const std::int64_t seen = steps_seen(plan, shape, (per_head - 1 - tile / of_each_length) * plan.queries());
+      busiest += static_cast<double>(seen) * e.step_seconds + e.tile_seconds;
+    }
+  }
+  e.seconds = rates.launch_seconds + 2e-6 + busiest;
   return e;
 }
 
@@ -182,7 +191,7 @@ QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape
 }
 
 unsigned blocks_of(const AttentionPlan& plan, const QuerySchedule& schedule, const ChipRates& rates) {
-  if (plan.claim) return schedule.count();
+  if (plan.claims()) return schedule.count();
   return std::min(schedule.count(), static_cast<unsigned>(rates.multiprocessors));
 }
 

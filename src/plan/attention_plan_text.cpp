@@ -11,7 +11,10 @@ namespace wm::plan {
 std::string text_of(const AttentionPlan& p) {
   return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
          (p.early ? " early" : "") + (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
-         (p.tensor_memory() ? fmt::format(" tcgen05 fma{}{}", p.fma_pairs, p.claim ? " claim" : "") : "");
+         (p.tensor_memory() ? fmt::format(" tcgen05 fma{}", p.fma_pairs) : "") +
+         (p.tiles == TileSource::claims  ? " claim"
+          : p.tiles == TileSource::share ? " share"
+                                         : "");
 }
 
 AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind) {
@@ -38,7 +41,9 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
                pairs || word == "fma0") {
       plan.fma_pairs = pairs.value_or(0);
     } else if (word == "claim") {
-      plan.claim = true;
+      plan.tiles = TileSource::claims;
+    } else if (word == "share") {
+      plan.tiles = TileSource::share;
     } else if (word == "tcgen05") {
       plan.instruction = TensorInstruction::tcgen05;
     } else if (word == "early") {

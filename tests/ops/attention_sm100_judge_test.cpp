@@ -32,12 +32,16 @@ std::vector<JudgedAttention> judged() {
   sequences.sequences = {{1, 1}, {300, 150}, {0, 0}, {64, 128}, {5, 0}, {129, 77}};
   return {{"plain", plain, {.keys = 64, .instruction = tcgen05, .fma_pairs = 3}},
           {"causal, two strips", causal, {.keys = 96, .stages = 1, .strips = 2, .instruction = tcgen05}},
-          {"window, softcap", window, {.keys = 32, .stages = 3, .instruction = tcgen05, .fma_pairs = 2}},
-          {"ALiBi and sinks, claimed", biased, {.keys = 128, .instruction = tcgen05, .claim = true}},
+          {"window, softcap, in shares",
+           window,
+           {.keys = 32, .stages = 3, .instruction = tcgen05, .fma_pairs = 2, .tiles = TileSource::share}},
+          {"ALiBi and sinks, claimed", biased, {.keys = 128, .instruction = tcgen05, .tiles = TileSource::claims}},
           {"packed heads", packed, {.keys = 64, .packed = 4, .instruction = tcgen05}},
           {"lengths on the device", lengths, {.keys = 64, .instruction = tcgen05}},
           {"unequal dims", uneven, {.keys = 64, .stages = 1, .instruction = tcgen05}},
-          {"expressions that choose steps, claimed", documents, {.keys = 64, .instruction = tcgen05, .claim = true}},
+          {"expressions that choose steps, claimed",
+           documents,
+           {.keys = 64, .instruction = tcgen05, .tiles = TileSource::claims}},
           {"sequences", sequences, {.keys = 64, .instruction = tcgen05}}};
 }
 

@@ -253,7 +253,8 @@ TEST_F(Attention, ServesEveryKindOfPlan) {
                                    {.keys = 32, .stages = 3, .instruction = tcgen05},
                                    {.keys = 96, .strips = 2, .instruction = tcgen05, .fma_pairs = 12},
                                    {.keys = 128, .stages = 1, .instruction = tcgen05, .fma_pairs = 5},
-                                   {.keys = 64, .instruction = tcgen05, .claim = true}}) {
+                                   {.keys = 64, .instruction = tcgen05, .tiles = TileSource::claims},
+                                   {.keys = 128, .instruction = tcgen05, .tiles = TileSource::share}}) {
     if (plan.instruction != instruction) continue;
     SCOPED_TRACE(plan::text_of(plan));
     AttentionCase c = several_tiles();

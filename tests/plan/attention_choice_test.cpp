@@ -210,9 +210,24 @@ TEST(AttentionInTensorMemory, HasAPlanForEveryValueDimThatFitsAndSaysWhatDoesNot
   EXPECT_NE(why_none({.element = DType::e4m3}, rates.instruction).find("bf16 or f16"), std::string_view::npos);
 }
 
+// 3 multiprocessors, 7 tiles of 1 to 7 times 256 keys. Asked for they come to a third of 28 each, in shares to 7 + 4
+// + 1.
+TEST(AttentionInTensorMemory, InSharesTakesAsLongAsTheFirstBlocks) {
+  const ChipRates rates{.multiprocessors = 3, .instruction = TensorInstruction::tcgen05};
+  AttentionPlan plan{.kind = {.mask = {.right = true}}, .instruction = TensorInstruction::tcgen05};
+  const AttentionShape shape{.queries = 7 * 256, .keys = 7 * 256};
+  const AttentionEstimate asked = estimate(plan, shape, rates);
+  plan.tiles = TileSource::share;
+  const AttentionEstimate shared = estimate(plan, shape, rates);
+  const double steps = 2 * (7 + 4 + 1 - 28. / 3), tiles = 3 - 7. / 3;  // the longer one's, of 128 keys
+  EXPECT_NEAR(shared.seconds - asked.seconds, steps * asked.step_seconds + tiles * asked.tile_seconds, 1e-12);
+}
+
 TEST(AttentionPlanText, IsReadAsItIsWritten) {
   for (const AttentionPlan& plan :
-       {AttentionPlan{}, AttentionPlan{.keys = 176, .groups = 3, .stages = 4, .strips = 0, .turns = false}}) {
+       {AttentionPlan{}, AttentionPlan{.keys = 176, .groups = 3, .stages = 4, .strips = 0, .turns = false},
+        AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims},
+        AttentionPlan{.instruction = TensorInstruction::tcgen05, .fma_pairs = 3, .tiles = TileSource::share}}) {
     const AttentionPlan read = attention_plan_from_text(text_of(plan), plan.kind);
     EXPECT_EQ(read, plan) << text_of(plan);
   }

@@ -8,6 +8,10 @@
 
 namespace wm {
 
+// How a block comes to its next tile: from a counter that all ask; from a block that has not started, whose tile it
+// takes over; or by itself, of its share, which is every tile that is as many further on as there are blocks.
+enum class TileSource : unsigned char { counter, claims, share };
+
 struct AttentionPlan {
   AttentionKind kind{};
   int keys = 128;  // of one step
@@ -23,8 +27,8 @@ struct AttentionPlan {
   // Scores are weighed as soon as they are there, while their group's product with the values before still runs; the
   // weights take registers twice (wgmma).
   bool early = false;
-  int fma_pairs = 0;   // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
-  bool claim = false;  // a block for each tile; those that run take over the others' (tcgen05)
+  int fma_pairs = 0;                       // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
+  TileSource tiles = TileSource::counter;  // the others are tcgen05's; with claims there is a block for each tile
 
   template <class Plan, class Visit>
   static constexpr void each_field(Plan& plan, Visit&& visit) {
@@ -38,7 +42,7 @@ struct AttentionPlan {
     visit("instruction", plan.instruction);
     visit("early", plan.early);
     visit("fma_pairs", plan.fma_pairs);
-    visit("claim", plan.claim);
+    visit("tiles", plan.tiles);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
@@ -47,6 +51,7 @@ struct AttentionPlan {
   static constexpr int register_limit = 65536;  // a multiprocessor has
   static constexpr int shared_limit = 232448;   // bytes of a block
 
+  constexpr bool claims() const { return tiles == TileSource::claims; }
   constexpr bool tensor_memory() const { return instruction == TensorInstruction::tcgen05; }
   // What barriers, the schedule and statistics may take, rounded up.
   constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : 1024; }
@@ -158,7 +163,7 @@ struct AttentionPlan {
     if (tensor_memory()) return tensor_memory_problem();
     if (instruction != TensorInstruction::wgmma) return "attention multiplies with wgmma or tcgen05";
     if (fma_pairs != 0) return "the FMA units make no exponentials on sm_90a";
-    if (claim) return "blocks on sm_90a take over no others' tiles";
+    if (tiles != TileSource::counter) return "blocks on sm_90a ask a counter for their tiles";
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
@@ -209,7 +214,8 @@ struct AttentionPlan {
     if (stages < 1 || stages > 8) return "on sm_100a K and V have 1 to 8 stages each";
     if (strips < 1 || strips > strips_of_tile())
       return "on sm_100a a group has one strip of the output at least, and at most as many as its output has";
-    if (claim && kind.sequences) return "tiles of sequences are not claimed: only the device knows how many there are";
+    if (claims() && kind.sequences)
+      return "tiles of sequences are not claimed: only the device knows how many there are";
     if (fma_pairs < 0 || fma_pairs > 12) return "the FMA units make 0 to 12 of 16 pairs of exponentials";
     if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
     if (kind.value_dim < 8 || kind.value_dim > most_tensor_values || kind.value_dim % 8)

@@ -70,7 +70,7 @@ struct Sm100Rings {
       SumsFull(shared.sums_full[group]).init();
     }
     TileRing<plan>(shared.tiles.ring).init();
-    if constexpr (plan.claim) shared.tiles.init();
+    if constexpr (plan.claims()) shared.tiles.init();
     if constexpr (plan.kind.expressions.of_steps()) StepRing<plan>(shared.steps.ring).init();
     if constexpr (plan.kind.has_tails()) {
       name_shared<"tail">(shared.tail);

@@ -1,5 +1,5 @@
-// Which tile of queries a block takes next: whichever no other has begun. The load thread asks, one tile ahead, and
-// passes on what it gets. It asks a counter, or where the plan claims (sm_100a), for a block that has not started.
+// Which tile of queries a block takes next: whichever no other has begun, or the next of its share. The load thread
+// asks, one tile ahead, and passes on what it gets (TileSource).
 #pragma once
 
 #include "warpmill/attention/arguments.h"
@@ -65,7 +65,7 @@ struct SequenceOrder {
 inline constexpr int tile_stages = 2;
 struct NoClaim {};  // takes no room as a base
 template <AttentionPlan plan>
-struct TilesShared : Select<plan.claim, OwnClaimShared, NoClaim> {
+struct TilesShared : Select<plan.claims(), OwnClaimShared, NoClaim> {
   Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
   Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
@@ -128,22 +128,24 @@ class TileTaker {
 
   // The next tile, which all others are told of too.
   WM_DEVICE bool next(Tile<plan>& tile) {
-    if constexpr (plan.claim)
+    if constexpr (plan.claims())
       if (asked_ && !claim_.take(number_)) number_ = schedule_.count();
     tile = numbers_.at(number_);
     const Stage stage = ring_.acquire_for_others();
     shared_.tile[stage.index] = tile;
     ring_.arrive(stage);
     if (tile.none()) {
-      if constexpr (!plan.claim) leave();
+      if constexpr (plan.tiles == TileSource::counter) leave();
       return false;
     }
-    if constexpr (plan.claim) {
+    if constexpr (plan.claims()) {
       claim_.ask();
       asked_ = true;
-      return true;
+    } else if constexpr (plan.tiles == TileSource::share) {
+      number_ += gridDim.x;
+    } else {
+      number_ = gridDim.x + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
     }
-    number_ = gridDim.x + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
     return true;
   }
 
@@ -163,7 +165,7 @@ class TileTaker {
   TileCounter* counter_;
   TilesShared<plan>& shared_;
   const QuerySchedule& schedule_;
-  Select<plan.claim, OwnClaim, NoClaims> claim_;
+  Select<plan.claims(), OwnClaim, NoClaims> claim_;
   bool asked_ = false;
   TileRing<plan> ring_;
   u32 number_ = blockIdx.x;
