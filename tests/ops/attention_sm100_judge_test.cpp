@@ -24,7 +24,7 @@ std::vector<JudgedAttention> judged() {
   window.mask = {.left = 40, .right = 10}, window.softcap = 20;
   biased.alibi = biased.sinks = true;
   packed.heads = 6, packed.queries = 3, packed.sinks = true, packed.mask = AttentionMask::causal();
-  lengths.batch = 3, lengths.key_lengths = {40, 170, 0};
+  lengths.batch = 3, lengths.key_lengths = {40, 170, 0}, lengths.value_dim = 72;
   uneven.head_dim = 192, uneven.value_dim = 72, uneven.dtype = DType::f16, uneven.lse = false;
   documents.keys = documents.queries;
   documents.set_documents(3);

@@ -143,12 +143,17 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, typename Rings::Share
       mbarrier::wait_parity(&shared.tail[stage.index], phases >> stage.index & 1);
       phases ^= 1u << stage.index;
       auto& v = shared.v[stage.index];
-      using Span = typename Rings::Shared::VTile::Span;
+      using V = typename Rings::Shared::VTile;
+      using Span = typename V::Span;
 #pragma unroll 1
-      for (auto& span : v.span)
+      for (int span = 0; span < V::spans; ++span) {
+        // Those of a row that products read: the tensor cores' word that a stage is free is of nothing else.
+        const u32 chunks = min(V::span_columns, V::extent - span * V::span_columns) * Span::chunks / V::span_columns;
 #pragma unroll 1
         for (u32 i = keys * Span::chunks + threadIdx.x % 32; i < plan.keys * Span::chunks; i += 32)
-          *reinterpret_cast<Quad<u32>*>(span.data + i * 16) = {0, 0, 0, 0};
+          if (const u32 chunk = i % Span::chunks; chunk < chunks)
+            *reinterpret_cast<Quad<u32>*>(v.span[span].data + Span::offset(i / Span::chunks, chunk)) = {0, 0, 0, 0};
+      }
       fence::proxy_async_shared();
       barrier::sync_warp();
       if (threadIdx.x % 32 == 0) v_ring.arrive(stage);
