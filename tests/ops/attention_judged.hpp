@@ -1,9 +1,11 @@
 // Attentions under the judge: as they are, in every order of events, and with something left out of their text.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -24,17 +26,22 @@ struct JudgedAttention {
   AttentionPlan plan;
 };
 
-// Right and without a finding. With ATTENTION_JUDGE_SEEDS seeds where the environment says how many.
+// Right, without a finding, and the same bits in every order. With ATTENTION_JUDGE_SEEDS seeds where the environment
+// says how many.
 inline void expect_silence(const Stream& stream, const std::vector<JudgedAttention>& attentions, int usual_seeds) {
   const auto seeds = static_cast<std::uint64_t>(asked("ATTENTION_JUDGE_SEEDS", usual_seeds));
   for (const JudgedAttention& p : attentions) {
     SCOPED_TRACE(p.name);
     const bench::RandomAttention attention(stream, p.problem, 1);
+    std::optional<std::pair<std::vector<std::uint8_t>, std::vector<std::uint32_t>>> first;
     in_every_schedule(stream.device(), seeds, [&] {
       attention.poison(stream);
       wm::attention(stream, attention.request(p.plan));
       stream.synchronize();
       EXPECT_LT(attention.error(100), 1);
+      const std::pair bits{attention.out_bits(), attention.lse_bits()};
+      EXPECT_TRUE(bits == first.value_or(bits)) << "other bits than in the first order";
+      first = bits;
     });
   }
 }
