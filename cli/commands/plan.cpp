@@ -67,7 +67,7 @@ nlohmann::json prediction_of(const plan::AttentionEstimate& e, const bench::Atte
   return {{"prediction", true},
           {"binds", clocks.binds()},
           {"tflops", flops * 1e-12},
-          {"share_of_peak", flops / rates.tensor_flops},
+          {"share_of_peak", flops / plan::tensor_flops(e.plan.kind, rates)},
           {"clocks",
            {{"products", clocks.products},
             {"exponentials", clocks.exponentials},
@@ -83,9 +83,9 @@ std::string tensor_memory_words(const plan::AttentionEstimate& e, const bench::A
   const plan::AttentionClocks c = plan::clocks_of(p);
   const auto columns = [](int first, int count) { return fmt::format("{} to {}", first, first + count - 1); };
   std::string words = fmt::format(
-      "\ntensor memory: scores of the two groups in columns {} and {}, their weights over them, two in a cell;\n"
+      "\ntensor memory: scores of the two groups in columns {} and {}, their weights over them, {} in a cell;\n"
       "               sums of values in columns {} and {}, of {} allocated\n",
-      columns(p.scores_column(0), p.keys), columns(p.scores_column(1), p.keys),
+      columns(p.scores_column(0), p.keys), columns(p.scores_column(1), p.keys), p.kind.narrow() ? "four" : "two",
       columns(p.sums_column(0), p.value_columns()), columns(p.sums_column(1), p.value_columns()), p.tensor_columns);
   words += fmt::format(
       "shared memory: Q {} x {}, K {} x {}, V {} x {}, output {} x {}, barriers and statistics {}: {} bytes\n",
@@ -103,11 +103,11 @@ std::string tensor_memory_words(const plan::AttentionEstimate& e, const bench::A
       "base "
       "moves\n",
       c.products, c.exponentials, c.instructions, c.shared, c.copies, c.chain, c.binds(), c.correction);
-  const double flops = attention.flops() / e.seconds;
+  const double flops = attention.flops() / e.seconds, peak = plan::tensor_flops(p.kind, rates);
   words += fmt::format(
       "prediction:    {:.0f} TFLOP/s, {:.0f} % of {:.0f}. From a data sheet's cycles (docs/blackwell.md): no such chip "
       "has run it\n",
-      flops * 1e-12, 100 * flops / rates.tensor_flops, rates.tensor_flops * 1e-12);
+      flops * 1e-12, 100 * flops / peak, peak * 1e-12);
   return words;
 }
 

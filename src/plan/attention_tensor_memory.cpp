@@ -34,19 +34,24 @@ std::string_view AttentionClocks::binds() const { return slowest(*this).second; 
 
 AttentionClocks clocks_of(const AttentionPlan& plan) {
   const double groups = plan.groups, rows = plan.group_rows(), keys = plan.keys, scores = rows * keys;
-  const double of_keys = plan.head_columns() / 16. * product_clocks(keys);
-  const double of_values = keys / 16 * product_clocks_from_tensor_memory(plan.value_columns());
+  const double each = plan.product_columns();
+  const double of_keys = plan.head_columns() / each * product_clocks(keys);
+  const double of_values = keys / each * product_clocks_from_tensor_memory(plan.value_columns());
   const double by_fma = plan.fma_pairs / 16.;
   const double exponentials = scores * (1 - by_fma) / exponentials_in_clock;
   // A score: half a maximum of three, half a packed FMA, half a conversion, half a packed sum; then its power, of one
-  // instruction, or of five for six packed ones and four of integers that serve two.
+  // instruction, or of five for six packed ones and four of integers that serve two. In e4m3 the polynomial has two
+  // packed ones more, and two conversions are joined.
+  const bool narrow = plan.kind.narrow();
   const double look = scores * 0.5 / threads_in_clock,
-               weigh = scores * (1.5 + (1 - by_fma) + 5 * by_fma) / threads_in_clock;
+               weigh =
+                   scores * (1.5 + (narrow ? 0.25 : 0) + (1 - by_fma) + (narrow ? 6 : 5) * by_fma) / threads_in_clock;
   AttentionClocks clocks;
   clocks.products = groups * (of_keys + of_values);
   clocks.exponentials = groups * exponentials;
   clocks.instructions = groups * (look + weigh);
-  clocks.shared = groups * (plan.q_bytes() + plan.k_bytes() + plan.v_bytes()) / shared_bytes_in_clock;
+  const double read = (rows + keys) * plan.head_columns() + keys * plan.value_columns();  // elements, of a group
+  clocks.shared = groups * read * plan.element_bytes() / shared_bytes_in_clock;
   clocks.copies = (plan.k_bytes() + plan.v_bytes()) / copied_bytes_in_clock;
   // Values are multiplied once the first weights are there.
   const double first = static_cast<double>(plan.first_weights()) / plan.keys;
@@ -60,8 +65,10 @@ AttentionClocks clocks_of(const AttentionPlan& plan) {
 }
 
 std::vector<AttentionPlan> tensor_memory_candidates(const AttentionKind& kind) {
-  // Exponentials that the FMA units make, as FlashAttention-4 found them best: fewer where masks take instructions.
-  const int fma_pairs = kind.mask.right ? 2 : 3;
+  // Exponentials that the FMA units make, as FlashAttention-4 found them best: fewer where masks take instructions. In
+  // e4m3 products take half the time, and twice as many keep the special-function units and the schedulers equally
+  // busy.
+  const int fma_pairs = (kind.mask.right ? 2 : 3) * (kind.narrow() ? 2 : 1);
   std::vector<AttentionPlan> plans;
   const int most = AttentionPlan{.kind = kind}.most_keys();
   for (const int keys : most > 64 ? std::vector{most, 64} : std::vector{most})

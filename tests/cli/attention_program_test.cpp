@@ -97,6 +97,10 @@ TEST_F(Program, SaysHowAPlanForBlackwellUsesItsMemoriesAndWhatBinds) {
         "columns 256 to 319 and 384 to 447, of 512 allocated", "Q 2 x 16384, K 4 x 16384, V 4 x 16384", "softmax 176",
         "exponentials 1664", "Binds: exponentials", "no such chip has run it"})
     EXPECT_NE(words.out.find(part), std::string::npos) << part << ": " << words.out;
+  const Ended narrow = start("plan attention 1x32x16384x128 --chip B200 --dtype e4m3");
+  for (const char* part : {"256x128 s4 o1 tcgen05 fma6", "four in a cell", "Q 2 x 16384, K 4 x 16384, V 4 x 16384",
+                           "products 1024, exponentials 1280", "% of 4486"})
+    EXPECT_NE(narrow.out.find(part), std::string::npos) << part << ": " << narrow.out;
   const auto plans = nlohmann::json::parse(start("plan attention 1x32x16384x128 --causal --chip B200 --json").out);
   EXPECT_EQ(plans[0]["clocks"]["products"], 2048);
   EXPECT_EQ(plans[0]["binds"], "chain");

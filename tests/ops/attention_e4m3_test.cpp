@@ -1,5 +1,5 @@
-// Attention of e4m3: its types, scales, values that are transposed on their way, and weights rounded to 8 bits. Every
-// row is compared with float64 whose weights are rounded as the kernel rounds them.
+// Attention of e4m3: its types, scales, values that are transposed on their way (sm_90a), and weights rounded to 8
+// bits. Every row is compared with float64 whose weights are rounded as the kernel rounds them.
 #include <cmath>
 #include <limits>
 #include <span>
@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/attention_fixture.hpp"
+#include "plan/attention_plan_text.hpp"
 #include "warpmill/dtype.hpp"
 
 namespace wm::test {
@@ -36,11 +37,13 @@ TEST_F(Attention, ServesE4m3OfEveryHeadDimToEveryType) {
                                                         {128, 128, bf16, Scales::heads},
                                                         {128, 128, f16, Scales::tensor},
                                                         {192, 128, e4m3, Scales::tensor},
+                                                        {256, 112, f16, Scales::heads},
                                                         {256, 256, bf16, Scales::tensor},
                                                         {256, 256, e4m3, Scales::heads},
                                                         {16, 16, bf16, Scales::heads},
                                                         {80, 208, f16, Scales::none},
                                                         {144, 48, e4m3, Scales::none}}) {
+    if (value_dim > largest_value_dim) continue;
     SCOPED_TRACE(fmt::format("{}/{} to {}", dim, value_dim, name_of(out)));
     AttentionCase c = of_e4m3(dim);
     c.value_dim = value_dim, c.out_dtype = out, c.scales = scales;
@@ -48,16 +51,23 @@ TEST_F(Attention, ServesE4m3OfEveryHeadDimToEveryType) {
   }
 }
 
-TEST_F(Attention, WeighsEarly) {
-  for (const DType dtype : {bf16, e4m3}) {
-    AttentionCase c = of_e4m3();
-    c.dtype = dtype;
-    check(stream, c, AttentionPlan{.keys = 64, .early = true});
-    c.mask = {.left = 100, .right = 0};
-    check(stream, c, AttentionPlan{.keys = 64, .early = true});
-    c.spread = 20, c.mask = {};  // weights that grow too large, and are made again
-    check(stream, c, AttentionPlan{.keys = 32, .early = true});
-  }
+// Weights made early, and most of them by the FMA units or none.
+TEST_F(Attention, WeighsInEveryWay) {
+  const auto tcgen05 = TensorInstruction::tcgen05;
+  for (const AttentionPlan plan : {AttentionPlan{.keys = 64, .early = true},
+                                   {.keys = 32, .stages = 3, .instruction = tcgen05, .fma_pairs = 12},
+                                   {.keys = 128, .stages = 1, .instruction = tcgen05, .tiles = TileSource::claims}})
+    for (const DType dtype : {bf16, e4m3}) {
+      if (plan.instruction != instruction) continue;
+      SCOPED_TRACE(fmt::format("{} {}", plan::text_of(plan), name_of(dtype)));
+      AttentionCase c = of_e4m3();
+      c.dtype = dtype;
+      check(stream, c, plan);
+      c.mask = {.left = 100, .right = 0};
+      check(stream, c, plan);
+      c.spread = 20, c.mask = {};  // bases move; weights that grow too large are made again
+      check(stream, c, plan);
+    }
 }
 
 // A number for each batch and head of K, which several heads of Q share, or for each sequence; strides of any kind.
@@ -128,6 +138,7 @@ TEST_F(Attention, FollowsMaximaThatMoveInE4m3) {
 // Values beyond the end of a sequence, or of the keys that count, are NaN or another sequence's: nobody gets them.
 TEST_F(Attention, KeepsE4m3ValuesBeyondTheEndOut) {
   for (const int dim : {64, 128, 256}) {
+    if (dim > largest_value_dim) continue;
     SCOPED_TRACE(dim);
     AttentionCase lengths = of_e4m3(dim);
     lengths.batch = 3, lengths.kv_heads = 1, lengths.key_lengths = {1, 77, 333};

@@ -19,7 +19,7 @@ std::vector<JudgedAttention> judged() {
   AttentionCase plain{.heads = 2, .kv_heads = 1, .queries = 270, .keys = 170, .head_dim = 64, .value_dim = 64};
   plain.spread = 20;  // bases move, so that sums are scaled
   AttentionCase causal = plain, window = plain, biased = plain, packed = plain, lengths = plain, uneven = plain,
-                documents = plain, sequences = plain;
+                documents = plain, sequences = plain, narrow = plain;
   causal.mask = AttentionMask::causal(), causal.head_dim = causal.value_dim = 128;
   window.mask = {.left = 40, .right = 10}, window.softcap = 20;
   biased.alibi = biased.sinks = true;
@@ -30,6 +30,9 @@ std::vector<JudgedAttention> judged() {
   documents.set_documents(3);
   sequences.layout = HeadLayout::positions_first, sequences.mask = AttentionMask::causal();
   sequences.sequences = {{1, 1}, {300, 150}, {0, 0}, {64, 128}, {5, 0}, {129, 77}};
+  narrow.dtype = DType::e4m3, narrow.scales = bench::Scales::heads;
+  AttentionCase narrow_sequences = sequences;
+  narrow_sequences.dtype = narrow_sequences.out_dtype = DType::e4m3, narrow_sequences.head_dim = 48;
   return {{"plain", plain, {.keys = 64, .instruction = tcgen05, .fma_pairs = 3}},
           {"causal, two strips", causal, {.keys = 96, .stages = 1, .strips = 2, .instruction = tcgen05}},
           {"window, softcap, in shares",
@@ -42,7 +45,11 @@ std::vector<JudgedAttention> judged() {
           {"expressions that choose steps, claimed",
            documents,
            {.keys = 64, .instruction = tcgen05, .tiles = TileSource::claims}},
-          {"sequences", sequences, {.keys = 64, .instruction = tcgen05}}};
+          {"sequences", sequences, {.keys = 64, .instruction = tcgen05}},
+          {"e4m3, scaled, in shares",
+           narrow,
+           {.keys = 96, .instruction = tcgen05, .fma_pairs = 6, .tiles = TileSource::share}},
+          {"e4m3, sequences", narrow_sequences, {.keys = 64, .instruction = tcgen05}}};
 }
 
 class AttentionSm100Judge : public testing::Test {
@@ -58,7 +65,7 @@ TEST_F(AttentionSm100Judge, IsSilentInEveryOrder) { expect_silence(stream, judge
 // Every fourth, or all (ATTENTION_CHANGES_EVERY=1).
 TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
   const auto all = judged();
-  const JudgedAttention &plain = all[0], &causal = all[1], &varying = all[8];
+  const JudgedAttention &plain = all[0], &causal = all[1], &varying = all[8], &narrow = all[9];
   struct Change {
     const char* what;
     const JudgedAttention& in;
@@ -130,6 +137,12 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
       {"no fence stands before weights are announced", plain,
        "          tcgen05::wait_store();\n          tcgen05::fence_before_thread_sync();",
        "          tcgen05::wait_store();"},
+      {"e4m3's weights are relative to the largest score itself", narrow, "narrow ? ceilf(now) - 5.f : now", "now"},
+      {"e4m3's weights grow beyond what it holds", narrow, "now - base_ <= (narrow ? 7.f : 8.f)",
+       "now - base_ <= 16.f"},
+      {"e4m3's weights are stored as far apart as bf16's", narrow, "cell_elements = 4 / sizeof(Element)",
+       "cell_elements = 2"},
+      {"the scales of values are left out", narrow, "told_by_softmax(group) * scale;", "told_by_softmax(group);"},
   };
   const auto every = static_cast<std::size_t>(asked("ATTENTION_CHANGES_EVERY", 4));
   for (std::size_t i = 0; i < std::size(changes); i += every) {
@@ -144,7 +157,7 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
     EXPECT_TRUE(noticed);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const JudgedAttention* p : {&plain, &causal, &varying})  // the same way, with nothing left out
+  for (const JudgedAttention* p : {&plain, &causal, &varying, &narrow})  // the same way, with nothing left out
     EXPECT_FALSE(run_changed(stream, *p, "struct AttentionPlan {", "struct AttentionPlan {").anything());
   vgpu::set_run_options(device, {});
 }

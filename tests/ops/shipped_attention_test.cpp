@@ -109,7 +109,15 @@ TEST(ShippedAttention, InTensorMemoryCompilesWithoutLostSpeed) {
   plan::ChipRates rates;
   rates.instruction = TensorInstruction::tcgen05;
   std::vector<test::NamedSource> kernels;
-  const std::vector<AttentionKind> kinds = sample_of_kinds();
+  std::vector<AttentionKind> kinds = sample_of_kinds();
+  kinds.insert(kinds.begin(), {.element = DType::e4m3,
+                               .out = DType::e4m3,
+                               .head_dim = 192,
+                               .mask = {.right = true, .left = true},
+                               .softcap = true,
+                               .sequences = true,
+                               .alibi = Alibi::both_sides,
+                               .sinks = true});
   for (std::size_t i = 0; i < kinds.size(); i += every_plan() * every_plan())
     for (const auto& candidate : plan::rank(kinds[i], {4, 16, 16, 4096, 4096}, rates))
       kernels.push_back(kernel_of(candidate.plan));

@@ -71,7 +71,7 @@ struct AttentionKind {
 
   // Whether keys end inside what the copy engine brings, so that others' may follow them.
   constexpr bool has_tails() const { return sequences || lengths; }
-  // 8-bit elements: they come with scales, and wgmma wants the values with keys side by side.
+  // 8-bit elements: they come with scales.
   constexpr bool narrow() const { return element == DType::e4m3; }
   constexpr DType out_element() const { return narrow() ? out : element; }
 };

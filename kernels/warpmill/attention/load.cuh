@@ -9,13 +9,13 @@
 
 namespace wm {
 
-// The values of a step: where products read them, or of 8 bits where they are transposed from.
+// The values of a step: where products read them, or where they are transposed from.
 template <AttentionPlan plan, class Shared, class VRing>
 WM_DEVICE void load_values(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 kv_head,
                            Shared& shared, VRing& v_ring) {
   stamp<"load", "wait v">(step);
   const i32 batch = tile.sequence.batch;
-  if constexpr (plan.kind.narrow()) {
+  if constexpr (plan.transposes()) {
     const Stage stage = v_ring.acquire();
     stamp<"load", "copy v">(step);
     shared.arriving[stage.index].load(args.v, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch},

@@ -70,12 +70,14 @@ struct AttentionPlan {
   // Warps that read which tile is next, and which steps it takes: of the groups, and those that transpose values; or of
   // the groups, of the one that corrects, and the one that multiplies. Of tiles also the one that stores, and the one
   // that clears tails.
-  static constexpr int transposing_warps = 3;  // of values of 8 bits: all of the load warpgroup but the first
+  static constexpr int transposing_warps = 3;  // all of the load warpgroup but the first
+  // Of values of 8 bits wgmma wants keys side by side; tcgen05 takes them as they come.
+  constexpr bool transposes() const { return kind.narrow() && !tensor_memory(); }
   constexpr int step_readers() const {
-    return groups * 4 + (tensor_memory() ? 4 + 1 : kind.narrow() ? transposing_warps : 0);
+    return groups * 4 + (tensor_memory() ? 4 + 1 : transposes() ? transposing_warps : 0);
   }
   constexpr int tile_readers() const {
-    return step_readers() + (tensor_memory() ? 1 + kind.has_tails() : !kind.narrow() && kind.has_tails());
+    return step_readers() + (tensor_memory() ? 1 + kind.has_tails() : !transposes() && kind.has_tails());
   }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
@@ -85,7 +87,7 @@ struct AttentionPlan {
   static constexpr int width_bytes = 128;  // of the swizzle
   constexpr int element_bytes() const { return kind.narrow() ? 1 : 2; }
   constexpr int width_columns() const { return width_bytes / element_bytes(); }
-  constexpr int product_columns() const { return 32 / element_bytes(); }  // of k, in one wgmma
+  constexpr int product_columns() const { return 32 / element_bytes(); }  // of k, in one instruction
   constexpr int head_columns() const { return rounded(kind.head_dim, product_columns()); }
   constexpr int value_columns() const { return rounded(kind.value_dim, 16); }
   constexpr int head_bytes() const { return rounded(kind.head_dim * element_bytes(), width_bytes); }
@@ -94,7 +96,7 @@ struct AttentionPlan {
   constexpr int k_bytes() const { return keys * head_bytes(); }
   constexpr int v_bytes() const { return keys * value_bytes(); }
   // Values of 8 bits once more, transposed: a row for each element of a head, in swizzle widths of keys.
-  constexpr int transposed_bytes() const { return kind.narrow() ? value_columns() * rounded(keys, width_bytes) : 0; }
+  constexpr int transposed_bytes() const { return transposes() ? value_columns() * rounded(keys, width_bytes) : 0; }
   constexpr int strip_columns() const { return kind.out_element() == DType::e4m3 ? 128 : 64; }  // one swizzle width
   constexpr int out_rows() const { return tensor_memory() ? group_rows() : 16; }                // that leave together
   constexpr int strip_bytes() const { return group_rows() * width_bytes; }
@@ -105,7 +107,7 @@ struct AttentionPlan {
   }
 
   // Tensor memory: the scores of both groups, then their sums of values, 128 columns each. Weights lie over the scores
-  // that they are made of, two in a cell.
+  // that they are made of, two in a cell, or four of 8 bits.
   static constexpr int tensor_columns = 512, most_tensor_keys = 128, most_tensor_values = 128;
   constexpr int scores_column(int group) const { return group * most_tensor_keys; }
   constexpr int sums_column(int group) const { return groups * most_tensor_keys + group * most_tensor_values; }
@@ -205,7 +207,6 @@ struct AttentionPlan {
     return nullptr;
   }
   constexpr const char* tensor_memory_problem() const {
-    if (kind.narrow()) return "on sm_100a elements are bf16 or f16";
     if (groups != 2) return "on sm_100a a tile has two groups of 128 queries";
     if (keys < 32 || keys > most_tensor_keys || keys % 32) return "on sm_100a a step has 32, 64, 96 or 128 keys";
     if (keys > most_keys())

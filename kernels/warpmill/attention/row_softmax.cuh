@@ -9,8 +9,19 @@
 
 namespace wm {
 
-// 2^x for x up to 127, with FMA: the whole part of x goes into the exponent, the rest through a polynomial of the third
-// degree with a relative error of 9e-5, which no 16-bit weight shows. Below 2^-126 it is 0, or some smaller number.
+// A polynomial; the coefficient of the highest power comes first.
+template <class... Coefficients>
+WM_DEVICE FloatPair polynomial(FloatPair x, f32 highest, Coefficients... others) {
+  FloatPair sum(highest);
+  ((sum = float_pair::fma(sum, x, FloatPair(others))), ...);
+  return sum;
+}
+
+// 2^x for x up to 127, with FMA: the whole part of x goes into the exponent, the rest through a polynomial. Of the
+// third degree it has a relative error of 9e-5, which no 16-bit weight shows. Weights of 8 bits are rounded so coarsely
+// that a reference must round the same ones up: for them it has the fifth degree, and 1.5e-7, as the special-function
+// units have. Below 2^-126 it is 0, or some smaller number.
+template <class Element>
 WM_DEVICE FloatPair powers_of_two_by_fma(FloatPair x) {
   const Pair<f32> each = x.values();
   x = FloatPair(fmaxf(each.x, -127.f), fmaxf(each.y, -127.f));
@@ -18,9 +29,11 @@ WM_DEVICE FloatPair powers_of_two_by_fma(FloatPair x) {
   const FloatPair shifter(12582912.f);  // 1.5 2^23
   const FloatPair shifted = float_pair::add_down(x, shifter);
   const FloatPair fraction = float_pair::subtract(x, float_pair::subtract(shifted, shifter));  // 0 to 1
-  FloatPair power = float_pair::fma(FloatPair(0.07711909f), fraction, FloatPair(0.22756439f));
-  power = float_pair::fma(power, fraction, FloatPair(0.69514614f));
-  power = float_pair::fma(power, fraction, FloatPair(1.f));
+  FloatPair power = fraction;
+  if constexpr (sizeof(Element) == 2)
+    power = polynomial(fraction, 0.07711909f, 0.22756439f, 0.69514614f, 1.f);
+  else
+    power = polynomial(fraction, 0.00186713005f, 0.00901703071f, 0.0557999127f, 0.240164444f, 0.693151295f, 1.f);
   const Pair<f32> whole = shifted.values(), part = power.values();
   const auto scaled = [](f32 part, f32 whole) {
     return __uint_as_float(__float_as_uint(part) + (__float_as_uint(whole) << 23));
@@ -34,8 +47,9 @@ struct RowTotals {
 };
 
 // The state of a thread's row; `scale` takes a score to a power of two, and is positive. Every score is meant with what
-// shift() was told last added to it, scaled. Of 16 pairs of weights, `fma_pairs` are made by the FMA units.
-template <int fma_pairs>
+// shift() was told last added to it, scaled. Weights are rounded to `Element`, and those of e4m3 have bases as in
+// softmax.cuh. Of 16 pairs of weights, `fma_pairs` are made by the FMA units.
+template <class Element, int fma_pairs>
 class RowSoftmax {
  public:
   struct Rows {  // a number for each
@@ -44,9 +58,10 @@ class RowSoftmax {
   WM_DEVICE explicit RowSoftmax(f32 scale) : scale_(scale) {}
   WM_DEVICE void shift(Rows by) { shift_ = by.value[0]; }
 
-  // The base becomes the largest score so far, if that is larger by more than 8 or the row has none yet: weights of up
-  // to 2^8 fit every type, and the final division settles what the base is. What sums made with the weights so far are
-  // to be multiplied with; 1 where the base stays. A score that is no number makes all of the row none.
+  // The base becomes the largest score so far (of e4m3, 5 less than that rounded up), if that is larger by more than 8
+  // (7) or the row has none yet: weights of up to 2^8 (2^7) fit the type, and the final division settles what the base
+  // is. What sums made with the weights so far are to be multiplied with; 1 where the base stays. A score that is no
+  // number makes all of the row none.
   template <int columns>
   WM_DEVICE f32 move_base(const TensorRow<columns>& scores) {
     f32 most[4] = {scores.value[0], scores.value[1], scores.value[2], scores.value[3]};
@@ -55,18 +70,20 @@ class RowSoftmax {
       most[i / 2 % 4] = largest(most[i / 2 % 4], scores.value[i], scores.value[i + 1]);
     const f32 row_most = largest(largest(most[0], most[1], most[2]), most[3], most[3]);
     const f32 now = fmaf(row_most, scale_, shift_);
-    if (now - base_ <= 8.f) return 1.f;
+    if (now - base_ <= (narrow ? 7.f : 8.f)) return 1.f;
     const f32 before = base_;
     // An infinite score leaves no number of the row, whoever makes its power.
-    base_ = now == infinity ? now - now : largest(before, now, now);
+    const f32 wanted = narrow ? ceilf(now) - 5.f : now;
+    base_ = now == infinity ? now - now : largest(before, wanted, wanted);
     const f32 factor = before == -infinity ? 1.f : power_of_two(before - base_);
     sum_ *= factor;
     return factor;
   }
+  static constexpr int cell_weights = 4 / sizeof(Element);
   // Scores `begin` up to but not including `end` become weights 2^(scale score - base), in place, and cells of an
-  // operand, two in each.
-  template <class Element, int begin, int end, int columns>
-  WM_DEVICE void weigh(TensorRow<columns>& scores, u32 (&cells)[(end - begin) / 2]) const {
+  // operand.
+  template <int begin, int end, int columns>
+  WM_DEVICE void weigh(TensorRow<columns>& scores, u32 (&cells)[(end - begin) / cell_weights]) const {
     const f32 base = (base_ == -infinity ? 0.f : base_) - shift_;
     const FloatPair scale(scale_), relative(-base);
 #pragma unroll
@@ -74,14 +91,15 @@ class RowSoftmax {
       const FloatPair x = float_pair::fma(FloatPair(scores.value[i], scores.value[i + 1]), scale, relative);
       Pair<f32> weights = x.values();
       if (by_fma(i / 2 % 16)) {
-        weights = powers_of_two_by_fma(x).values();
+        weights = powers_of_two_by_fma<Element>(x).values();
       } else {
         weights.x = power_of_two(weights.x);
         weights.y = power_of_two(weights.y);
       }
       scores.value[i] = weights.x;
       scores.value[i + 1] = weights.y;
-      cells[(i - begin) / 2] = pack<Element>(weights.x, weights.y);
+      if ((i + 2) % cell_weights == 0)
+        cells[(i - begin) / cell_weights] = pack_word<Element>(&scores.value[i + 2 - cell_weights]);
     }
   }
   // The weights of a step, to the row's sum. Four chains: a sum waits for the one before it.
@@ -105,6 +123,7 @@ class RowSoftmax {
   }
 
  private:
+  static constexpr bool narrow = sizeof(Element) == 1;
   // Spread evenly over the 16.
   static constexpr bool by_fma(int pair) { return (pair + 1) * fma_pairs / 16 != pair * fma_pairs / 16; }
 

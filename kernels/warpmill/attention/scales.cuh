@@ -47,10 +47,13 @@ WM_DEVICE decltype(auto) score_scales(const AttentionArguments& args, const Tile
 // What sums are multiplied with besides the weights' total.
 template <AttentionPlan plan>
 WM_DEVICE f32 out_scale(const AttentionArguments& args, const Tile<plan>& tile) {
-  if constexpr (!plan.kind.narrow()) return 1.f;
-  const f32 values = detail::scale_of(args.v_scales, args, tile);
-  if (plan.kind.out != DType::e4m3 || args.out_scale == 0) return values;
-  return values * *reinterpret_cast<const f32*>(args.out_scale);
+  if constexpr (!plan.kind.narrow()) {
+    return 1.f;
+  } else {
+    const f32 values = detail::scale_of(args.v_scales, args, tile);
+    if (plan.kind.out != DType::e4m3 || args.out_scale == 0) return values;
+    return values * *reinterpret_cast<const f32*>(args.out_scale);
+  }
 }
 
 }  // namespace wm

@@ -14,7 +14,7 @@
 //                   v[stage]         (value_dim, keys)  MN-major: a row for each key
 //                   out[group][i]    (128, 64)          strips of the output
 //                   factor[group]    128 f32            from softmax to correction, row by row
-//   tensor memory   column 0, 128    scores of group 0 and 1, 128 lanes by `keys`; over them their weights in pairs
+//   tensor memory   column 0, 128    scores of group 0 and 1, 128 lanes by `keys`; over them their weights, packed
 //                   column 256, 384  sums of values, 128 lanes by value_dim
 //
 //   barriers, with who arrives in a phase:
@@ -166,10 +166,11 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
     const u32 first_query = tile.group_query(group);
     const Sight<plan> own(args, tile.sequence, first_query,
                           plan.packed > 0 ? Packing<plan>(args).queries() : plan.group_rows());
-    const Expressions<plan> expressions(args, args, tile, first_query);
+    const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
+    const Expressions<plan> expressions(args, scales, tile, first_query);
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
-    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, args, tile, first_query);
-    RowSoftmax<plan.fma_pairs> softmax(args.scale_log2);
+    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
+    RowSoftmax<E, plan.fma_pairs> softmax(scales.scale_log2);
     const bool any = steps.begin(tile.sight(args));
     for (bool more = any, started = false; more; started = true) {
       const i32 step = steps.step().number;
@@ -179,7 +180,7 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
       stamp<"softmax", "look">(step);
       TensorRow<plan.keys> scores = of.scores.template load_row<plan.keys>(0);
       tcgen05::wait_load();  // the weights come over them
-      if constexpr (plan.kind.softcap) Softcap<plan>(args).cap(scores);
+      if constexpr (plan.kind.softcap) Softcap<plan>(scales).cap(scores);
       if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
       if (!own.whole(step)) own.hide(scores, step);
@@ -189,8 +190,8 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
       if (started) tell_correction(factor);  // of the first step's sums there is nothing to scale
       stamp<"softmax", "weigh">(step);
       const auto weigh = [&]<int begin, int end>() {
-        u32 cells[16];  // of 32 keys
-        softmax.template weigh<E, begin, begin + 32>(scores, cells);
+        u32 cells[32 * sizeof(E) / sizeof(u32)];  // of 32 keys
+        softmax.template weigh<begin, begin + 32>(scores, cells);
         of.weights.store_row(begin, cells);
         if constexpr (begin + 32 == end) {
           tcgen05::wait_store();
@@ -224,7 +225,7 @@ template <AttentionPlan plan>
 WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& shared,
                              const TensorMemory<plan.tensor_columns, 1>& memory) {
   using Rings = Sm100Rings<plan>;
-  using E = typename Sm100Shared<plan>::E;
+  using Out = typename Sm100Shared<plan>::Strip::Element;
   constexpr int piece = 16;  // columns that a thread has at a time
   const u32 row = thread_of_warpgroup(), warp = warp_of_warpgroup();
   Sm100Group<plan> groups[2] = {{shared, memory, 0}, {shared, memory, 1}};
@@ -262,14 +263,16 @@ WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& 
         TensorRow<piece> values{};
         if (any) values = groups[group].sums.template load_row<piece>(first);
         tcgen05::wait_load();  // here, so that no thread holds more than this piece
-        u32 word[piece / 2];
 #pragma unroll
-        for (int i = 0; i < piece; i += 2)
-          word[i / 2] = pack<E>(values.value[i] * inverse, values.value[i + 1] * inverse);
+        for (f32& value : values.value) value *= inverse;
+        constexpr int of_word = 4 / sizeof(Out), of_chunk = 4 * of_word;
 #pragma unroll
-        for (int i = 0; i < piece / 8; ++i)
-          *reinterpret_cast<Quad<u32>*>(out.data + out.offset(row, (first % plan.strip_columns()) / 8 + i)) = {
-              word[i * 4], word[i * 4 + 1], word[i * 4 + 2], word[i * 4 + 3]};
+        for (int i = 0; i < piece; i += of_chunk) {
+          const f32* const chunk = values.value + i;
+          *reinterpret_cast<Quad<u32>*>(out.data + out.offset(row, (first % plan.strip_columns() + i) / of_chunk)) = {
+              pack_word<Out>(chunk), pack_word<Out>(chunk + of_word), pack_word<Out>(chunk + 2 * of_word),
+              pack_word<Out>(chunk + 3 * of_word)};
+        }
       }
       fence::proxy_async_shared();
       groups[group].out_ring.commit(stage);
@@ -280,6 +283,7 @@ WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& 
   for (const auto& group : groups) group.sums_free.arrive();  // nothing is in them yet
   for (Tile<plan> tile; reader.next(tile);) {
     const bool any = steps.begin(tile.sight(args));
+    const f32 scale = out_scale<plan>(args, tile);
     while (any && !steps.last()) {
       steps.next();
 #pragma unroll
@@ -297,7 +301,7 @@ WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& 
       stamp<"correct", "wait o">(tile.first_query);
       f32 inverse = 0.f;
       if (any) {
-        inverse = told_by_softmax(group);
+        inverse = told_by_softmax(group) * scale;
         groups[group].sums_full.wait();
         tcgen05::fence_after_thread_sync();
       }
@@ -406,6 +410,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm100(const __gri
   } else if (warp < Warps::multiply) {
     name_role<"correction">();
     registers::decrease_to<plan.correction_registers>();
+    if constexpr (plan.kind.narrow()) grid::wait();  // for the values' scales
     correct_tiles<plan>(args, shared, memory);
   } else {
     registers::decrease_to<plan.service_registers>();

@@ -21,7 +21,7 @@ struct Sm100Shared {
   using QTile = OperandTile<E, Major::k, plan.group_rows(), plan.head_columns()>;
   using KTile = OperandTile<E, Major::k, plan.keys, plan.head_columns()>;
   using VTile = OperandTile<E, Major::mn, plan.value_columns(), plan.keys>;
-  using Strip = SharedTile<E, plan.group_rows(), plan.strip_columns()>;
+  using Strip = SharedTile<Element<plan.kind.out_element()>, plan.group_rows(), plan.strip_columns()>;
   QTile q[plan.groups];
   KTile k[plan.stages];
   VTile v[plan.stages];

@@ -77,4 +77,16 @@ WM_DEVICE f32 to_float(f16 value) {
   return result;
 }
 
+// As many neighbouring floats as smaller ones fit a word, the first lowest.
+template <class T>
+WM_DEVICE u32 pack_word(const f32* values) {
+  if constexpr (sizeof(T) == 2) {
+    return pack<T>(values[0], values[1]);
+  } else {
+    u32 word;
+    asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"(pack<T>(values[0], values[1])), "h"(pack<T>(values[2], values[3])));
+    return word;
+  }
+}
+
 }  // namespace wm

@@ -97,19 +97,21 @@ struct TensorSums {
   }
 };
 
-// The A operand of a product in tensor memory: 128 rows by `k`, K-major, packed: two 16-bit elements in a cell.
+// The A operand of a product in tensor memory: 128 rows by `k`, K-major, packed: two 16-bit elements in a cell, or four
+// of 8 bits. A step is a product of 32 bytes along k.
 template <class Element_, int k_>
 struct TensorOperand {
   using Element = Element_;
-  static_assert(sizeof(Element) == 2, "elements of 16 bits");
-  static constexpr int extent = 128, k = k_, steps = k / 16, step_columns = 8, columns = k / 2;
+  static_assert(sizeof(Element) <= 2, "elements of 16 bits, or 8");
+  static constexpr int extent = 128, k = k_, step_elements = 32 / sizeof(Element), step_columns = 8;
+  static constexpr int cell_elements = 4 / sizeof(Element);
   TensorAddress address;
 
   // Cells of the thread's row from the one of element `first` on. All warps of a warpgroup; tcgen05::wait_store() comes
   // before somebody is told of them.
   template <int count>
   WM_DEVICE void store_row(int first, const u32 (&cells)[count]) const {
-    tcgen05::store<tcgen05::Shape::lanes32>(detail::own_lanes(address) + first / 2, cells);
+    tcgen05::store<tcgen05::Shape::lanes32>(detail::own_lanes(address) + first / cell_elements, cells);
   }
 };
 
@@ -198,7 +200,9 @@ WM_DEVICE void multiply_part(const TensorSums<128, columns, T>& sums, const Tens
                              bool accumulate) {
   using A = TensorOperand<Element, k>;
   static_assert(BTile::k == k && BTile::extent == columns, "B has the sums' columns, and A's k");
-  static_assert(begin % 16 == 0 && end % 16 == 0 && begin < end && end <= k, "a part is a whole number of products");
+  constexpr int each = A::step_elements;
+  static_assert(begin % each == 0 && end % each == 0 && begin < end && end <= k,
+                "a part is a whole number of products");
   constexpr tcgen05::Product product{.a = dtype_of<Element>,
                                      .b = dtype_of<typename BTile::Element>,
                                      .sums = dtype_of<T>,
@@ -208,10 +212,10 @@ WM_DEVICE void multiply_part(const TensorSums<128, columns, T>& sums, const Tens
   static_assert(product.problem(1) == nullptr, "the tensor cores have no such product: Product::problem() says why");
   const u64 first_b = detail::first_operand(b);
 #pragma unroll
-  for (u32 step = begin / 16; step < end / 16; ++step)
+  for (u32 step = begin / each; step < end / each; ++step)
     tcgen05::multiply<1, tcgen05::kind_of(dtype_of<Element>)>(sums.address, a.address + step * A::step_columns,
                                                               first_b + (detail::step_offset<BTile>(step) >> 4),
-                                                              product.bits(), accumulate || step * 16 > begin);
+                                                              product.bits(), accumulate || step * each > begin);
 }
 
 }  // namespace wm
