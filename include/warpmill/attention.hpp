@@ -56,7 +56,7 @@ struct AttentionExpressions {
 // heads / kv heads of Q in a row. Any strides in multiples of 16 bytes, so that [batch, positions, heads, dim] and
 // parts of a packed QKV are views like any others; the elements of a head lie side by side. With sequences there is no
 // batch dimension. Head dims: any multiple of 8 (e4m3: of 16) up to 256; value dims the same. On sm_100a value dims go
-// up to 128, and there is no e4m3.
+// up to 128.
 struct AttentionRequest {
   View q, k, v, out;
   std::optional<View> lse{};     // f32 [batch, heads, queries]: the natural logarithm of each row's sum of exponentials
