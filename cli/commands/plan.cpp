@@ -91,6 +91,19 @@ std::string tensor_memory_words(const plan::AttentionEstimate& e, const bench::A
       "shared memory: Q {} x {}, K {} x {}, V {} x {}, output {} x {}, barriers and statistics {}: {} bytes\n",
       p.groups, p.q_bytes(), p.stages, p.k_bytes(), p.stages, p.v_bytes(), p.groups * p.strips, p.strip_bytes(),
       p.barrier_bytes(), p.shared_bytes());
+  if (p.pair) {
+    AttentionPlan alone = p;
+    alone.pair = false;
+    const plan::AttentionClocks of_one = plan::clocks_of(alone);
+    words += fmt::format(
+        "a pair:        of a step each block has {} of {} keys and {} of {} columns of values; the first one's "
+        "multiply "
+        "warp asks for both,\n"
+        "               256 rows a product. A block alone would read {:.0f} clocks of shared memory, not {:.0f}, and "
+        "copy "
+        "for {:.0f}, not {:.0f}\n",
+        p.block_keys(), p.keys, p.block_values(), p.value_columns(), of_one.shared, c.shared, of_one.copies, c.copies);
+  }
   words += fmt::format(
       "registers:     softmax {} for each of 256 threads, correction {} of 128, multiply, epilogue, load and spare {} "
       "of "
@@ -226,10 +239,10 @@ int plan_attention(const PlanAttentionCommand& command) {
   }
   say(fmt::format("{}, on {} multiprocessors of {}\n", text_of(attention), rates.multiprocessors, command.chip));
   say(fmt::format("at best {:.1f} us of tensor cores\n\n", attention.flops() / plan::tensor_flops(kind, rates) * 1e6));
-  say(fmt::format("{:<26} {:>7} {:>9} {:>7} {:>10} {:>8} {:>8} {:>12}\n", "plan", "shared", "registers", "tiles",
+  say(fmt::format("{:<38} {:>7} {:>9} {:>7} {:>10} {:>8} {:>8} {:>12}\n", "plan", "shared", "registers", "tiles",
                   "steps/tile", "ns/step", "us/tile", "estimate"));
   for (const auto& e : rows)
-    say(fmt::format("{:<26} {:>7} {:>9} {:>7} {:>10.1f} {:>8.0f} {:>8.1f} {:>9.1f} us{}\n", plan::text_of(e.plan),
+    say(fmt::format("{:<38} {:>7} {:>9} {:>7} {:>10.1f} {:>8.0f} {:>8.1f} {:>9.1f} us{}\n", plan::text_of(e.plan),
                     e.plan.shared_bytes(), e.plan.registers(), e.tiles, e.steps, e.step_seconds * 1e9,
                     e.tile_seconds * 1e6, e.seconds * 1e6,
                     &e == rows.data() ? fmt::format("  taken: {}", origin_of(taken->tuned)) : ""));

@@ -76,7 +76,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   };
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
-      .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.keys),
+      .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.block_keys()),
       .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
       .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows()),
       .queries = static_cast<unsigned>(p.queries),
@@ -113,6 +113,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   std::ranges::copy(p.arrays, arguments.arrays);
   const LaunchConfig config{.grid = {plan::blocks_of(plan, schedule, plan::rates_of(info))},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
+                            .cluster = {static_cast<std::uint32_t>(plan.blocks_together())},
                             .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes()),
                             .programmatic_dependent = true};
   return {config, arguments};

@@ -67,14 +67,15 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   }
   e.steps = steps / static_cast<double>(std::max<std::int64_t>(per_head, 1));
   const double average = e.steps * e.step_seconds + e.tile_seconds, most = longest * e.step_seconds + e.tile_seconds;
-  const double rounds = static_cast<double>(e.tiles) / rates.multiprocessors;
+  const int at_once = std::max(1, rates.multiprocessors / plan.blocks_together());
+  const double rounds = static_cast<double>(e.tiles) / at_once;
   // Tiles of one length end together; where they differ, the shortest come last and even out what is left.
   const bool even = longest <= e.steps;
   double busiest = even ? std::ceil(rounds) * most : std::max(rounds * average, most);
   if (!even && plan.tiles == TileSource::share) {  // the first block has the longest of each round
     busiest = 0;
     const std::int64_t of_each_length = e.tiles / per_head;
-    for (std::int64_t tile = 0; tile < e.tiles; tile += rates.multiprocessors) {
+    for (std::int64_t tile = 0; tile < e.tiles; tile += at_once) {
       const std::int64_t seen = steps_seen(plan, shape, (per_head - 1 - tile / of_each_length) * plan.queries());
       busiest += static_cast<double>(seen) * e.step_seconds + e.tile_seconds;
     }
@@ -191,8 +192,9 @@ QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape
 }
 
 unsigned blocks_of(const AttentionPlan& plan, const QuerySchedule& schedule, const ChipRates& rates) {
-  if (plan.claims()) return schedule.count();
-  return std::min(schedule.count(), static_cast<unsigned>(rates.multiprocessors));
+  const unsigned tiles = schedule.count(), together = static_cast<unsigned>(plan.blocks_together());
+  if (plan.claims()) return tiles * together;
+  return std::min(tiles, std::max(1u, static_cast<unsigned>(rates.multiprocessors) / together)) * together;
 }
 
 }  // namespace wm::plan

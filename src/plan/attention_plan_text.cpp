@@ -11,7 +11,7 @@ namespace wm::plan {
 std::string text_of(const AttentionPlan& p) {
   return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
          (p.early ? " early" : "") + (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
-         (p.tensor_memory() ? fmt::format(" tcgen05 fma{}", p.fma_pairs) : "") +
+         (p.tensor_memory() ? fmt::format(" tcgen05{} fma{}", p.pair ? " pair" : "", p.fma_pairs) : "") +
          (p.tiles == TileSource::claims  ? " claim"
           : p.tiles == TileSource::share ? " share"
                                          : "");
@@ -44,6 +44,8 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
       plan.tiles = TileSource::claims;
     } else if (word == "share") {
       plan.tiles = TileSource::share;
+    } else if (word == "pair") {
+      plan.pair = true;
     } else if (word == "tcgen05") {
       plan.instruction = TensorInstruction::tcgen05;
     } else if (word == "early") {
@@ -55,8 +57,9 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
     }
   }
   if (plan.keys == 0) refuse("a plan has a tile");
-  if (queries % plan.group_rows()) refuse(fmt::format("a tile has a multiple of {} queries", plan.group_rows()));
-  plan.groups = queries / plan.group_rows();
+  const int of_each = plan.group_rows() * plan.blocks_together();
+  if (queries % of_each) refuse(fmt::format("a tile has a multiple of {} queries", of_each));
+  plan.groups = queries / of_each;
   return plan;
 }
 

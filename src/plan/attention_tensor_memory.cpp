@@ -8,14 +8,17 @@
 namespace wm::plan {
 namespace {
 
-// A product of 32 bytes along k, 128 rows by n columns: with A in shared memory, and in tensor memory.
-double product_clocks(double n) { return std::max(n / 2, 32 + n / 4); }
+// A product of 32 bytes along k, 128 rows of each block by n columns: with A in shared memory, where it takes as long
+// as its operands are read at least, of two blocks half of B; and in tensor memory.
+double product_clocks(double n, int blocks) { return std::max(n / 2, 32 + n / 4 / blocks); }
 double product_clocks_from_tensor_memory(double n) { return n / 2; }
-constexpr double product_latency = 136, latency_from_tensor_memory = 104;  // besides, until the last one is done
+// Besides, until the last one is done. Of two blocks with A in tensor memory nobody has measured it.
+constexpr double product_latency = 136, latency_from_tensor_memory = 104, more_latency_of_two = 34;
 constexpr double exponentials_in_clock = 16, shared_bytes_in_clock = 128, copied_bytes_in_clock = 64,
                  threads_in_clock = 128;
-// Guesses: a barrier's arrival, its wait, and an access of tensor memory; and a copy's way before its first byte.
-constexpr double hand_over = 100, copy_latency = 600;
+// Guesses: a barrier's arrival, its wait, and an access of tensor memory; what more the arrival takes at the other
+// block's barrier; and a copy's way before its first byte.
+constexpr double hand_over = 100, to_other_block = 100, copy_latency = 600;
 
 std::pair<double, std::string_view> slowest(const AttentionClocks& c) {
   return std::max({std::pair<double, std::string_view>{c.products, "products"},
@@ -35,7 +38,7 @@ std::string_view AttentionClocks::binds() const { return slowest(*this).second; 
 AttentionClocks clocks_of(const AttentionPlan& plan) {
   const double groups = plan.groups, rows = plan.group_rows(), keys = plan.keys, scores = rows * keys;
   const double each = plan.product_columns();
-  const double of_keys = plan.head_columns() / each * product_clocks(keys);
+  const double of_keys = plan.head_columns() / each * product_clocks(keys, plan.blocks_together());
   const double of_values = keys / each * product_clocks_from_tensor_memory(plan.value_columns());
   const double by_fma = plan.fma_pairs / 16.;
   const double exponentials = scores * (1 - by_fma) / exponentials_in_clock;
@@ -50,13 +53,15 @@ AttentionClocks clocks_of(const AttentionPlan& plan) {
   clocks.products = groups * (of_keys + of_values);
   clocks.exponentials = groups * exponentials;
   clocks.instructions = groups * (look + weigh);
-  const double read = (rows + keys) * plan.head_columns() + keys * plan.value_columns();  // elements, of a group
+  // Elements, of a group.
+  const double read = (rows + plan.block_keys()) * plan.head_columns() + keys * plan.block_values();
   clocks.shared = groups * read * plan.element_bytes() / shared_bytes_in_clock;
   clocks.copies = (plan.k_bytes() + plan.v_bytes()) / copied_bytes_in_clock;
   // Values are multiplied once the first weights are there.
   const double first = static_cast<double>(plan.first_weights()) / plan.keys;
   clocks.chain = of_keys + product_latency + hand_over + look + first * std::max(exponentials, weigh) + hand_over +
                  of_values + latency_from_tensor_memory;
+  if (plan.pair) clocks.chain += 2 * more_latency_of_two + to_other_block;
   // With one stage, keys are asked for when the last product has read the ones before, and values behind them.
   if (plan.stages == 1) clocks.chain += copy_latency + clocks.copies;
   // A load, a packed product for two, a store: of each sum.
@@ -72,16 +77,19 @@ std::vector<AttentionPlan> tensor_memory_candidates(const AttentionKind& kind) {
   std::vector<AttentionPlan> plans;
   const int most = AttentionPlan{.kind = kind}.most_keys();
   for (const int keys : most > 64 ? std::vector{most, 64} : std::vector{most})
-    for (const int stages : {4, 3, 2, 1}) {
-      const AttentionPlan plan{.kind = kind,
-                               .keys = keys,
-                               .stages = stages,
-                               .instruction = TensorInstruction::tcgen05,
-                               .fma_pairs = fma_pairs};
-      if (!plan.valid()) continue;
-      plans.push_back(plan);
-      break;
-    }
+    for (const bool pair : {false, true})
+      for (const int stages : {4, 3, 2, 1}) {
+        const AttentionPlan plan{.kind = kind,
+                                 .keys = keys,
+                                 .stages = stages,
+                                 .instruction = TensorInstruction::tcgen05,
+                                 .fma_pairs = fma_pairs,
+                                 .tiles = pair ? TileSource::share : TileSource::counter,
+                                 .pair = pair};
+        if (!plan.valid()) continue;
+        plans.push_back(plan);
+        break;
+      }
   return plans;
 }
 

@@ -101,6 +101,11 @@ TEST_F(Program, SaysHowAPlanForBlackwellUsesItsMemoriesAndWhatBinds) {
   for (const char* part : {"256x128 s4 o1 tcgen05 fma6", "four in a cell", "Q 2 x 16384, K 4 x 16384, V 4 x 16384",
                            "products 1024, exponentials 1280", "% of 4486"})
     EXPECT_NE(narrow.out.find(part), std::string::npos) << part << ": " << narrow.out;
+  const Ended pair = start("plan attention 1x32x16384x192 --value-dim 128 --chip B200");
+  for (const char* part : {"512x128 s2 o1 tcgen05 pair fma3 share", "K 2 x 24576, V 2 x 16384",
+                           "64 of 128 keys and 64 of 128 columns of values",
+                           "read 2048 clocks of shared memory, not 1408, and copy for 1280, not 640"})
+    EXPECT_NE(pair.out.find(part), std::string::npos) << part << ": " << pair.out;
   const auto plans = nlohmann::json::parse(start("plan attention 1x32x16384x128 --causal --chip B200 --json").out);
   EXPECT_EQ(plans[0]["clocks"]["products"], 2048);
   EXPECT_EQ(plans[0]["binds"], "chain");

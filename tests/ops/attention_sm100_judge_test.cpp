@@ -14,6 +14,11 @@ namespace {
 
 constexpr auto tcgen05 = TensorInstruction::tcgen05;
 
+AttentionPlan in_pairs(AttentionPlan plan, TileSource tiles = TileSource::share) {
+  plan.instruction = tcgen05, plan.pair = true, plan.tiles = tiles;
+  return plan;
+}
+
 // Small plans of every kind: the order of events is what differs.
 std::vector<JudgedAttention> judged() {
   AttentionCase plain{.heads = 2, .kv_heads = 1, .queries = 270, .keys = 170, .head_dim = 64, .value_dim = 64};
@@ -26,6 +31,8 @@ std::vector<JudgedAttention> judged() {
   packed.heads = 6, packed.queries = 3, packed.sinks = true, packed.mask = AttentionMask::causal();
   lengths.batch = 3, lengths.key_lengths = {40, 170, 0}, lengths.value_dim = 72;
   uneven.head_dim = 192, uneven.value_dim = 72, uneven.dtype = DType::f16, uneven.lse = false;
+  AttentionCase uneven_lengths = uneven;
+  uneven_lengths.batch = lengths.batch, uneven_lengths.key_lengths = lengths.key_lengths;
   documents.keys = documents.queries;
   documents.set_documents(3);
   sequences.layout = HeadLayout::positions_first, sequences.mask = AttentionMask::causal();
@@ -46,10 +53,18 @@ std::vector<JudgedAttention> judged() {
            documents,
            {.keys = 64, .instruction = tcgen05, .tiles = TileSource::claims}},
           {"sequences", sequences, {.keys = 64, .instruction = tcgen05}},
+          {"pairs", plain, in_pairs({.keys = 64, .fma_pairs = 3})},
+          {"pairs, causal, claimed", causal, in_pairs({.keys = 96, .stages = 1, .strips = 2}, TileSource::claims)},
+          {"pairs, sequences", sequences, in_pairs({.keys = 64})},
+          {"pairs, packed heads, claimed", packed, in_pairs({.keys = 32, .packed = 4}, TileSource::claims)},
+          {"pairs, lengths on the device, unequal dims", uneven_lengths, in_pairs({.keys = 64, .stages = 1})},
+          {"pairs, expressions that choose steps", documents, in_pairs({.keys = 64})},
           {"e4m3, scaled, in shares",
            narrow,
            {.keys = 96, .instruction = tcgen05, .fma_pairs = 6, .tiles = TileSource::share}},
-          {"e4m3, sequences", narrow_sequences, {.keys = 64, .instruction = tcgen05}}};
+          {"e4m3, sequences", narrow_sequences, {.keys = 64, .instruction = tcgen05}},
+          {"pairs, e4m3, scaled", narrow, in_pairs({.keys = 96, .fma_pairs = 6})},
+          {"pairs, e4m3, sequences", narrow_sequences, in_pairs({.keys = 64})}};
 }
 
 class AttentionSm100Judge : public testing::Test {
@@ -65,7 +80,8 @@ TEST_F(AttentionSm100Judge, IsSilentInEveryOrder) { expect_silence(stream, judge
 // Every fourth, or all (ATTENTION_CHANGES_EVERY=1).
 TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
   const auto all = judged();
-  const JudgedAttention &plain = all[0], &causal = all[1], &varying = all[8], &narrow = all[9];
+  const JudgedAttention &plain = all[0], &causal = all[1], &varying = all[8], &pairs = all[9],
+                        &pairs_that_claim = all[10], &pairs_of_sequences = all[11], &narrow = all[15];
   struct Change {
     const char* what;
     const JudgedAttention& in;
@@ -81,11 +97,12 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
       {"the first weights are multiplied before they are there", plain, "        of.first_weights.wait();\n", ""},
       {"the last weights are multiplied before they are there", plain, "          of.last_weights.wait();\n", ""},
       {"three warps' weights count as all", plain,
-       "using FirstWeights = Signal<\"weights.first\", Arrivals{.warps = 4}>;",
-       "using FirstWeights = Signal<\"weights.first\", Arrivals{.warps = 3}>;"},
+       "using FirstWeights = Signal<\"weights.first\", Arrivals{.warps = 4, .blocks = blocks}>;",
+       "using FirstWeights = Signal<\"weights.first\", Arrivals{.warps = 3, .blocks = blocks}>;"},
       {"products are added to sums that are being scaled", plain, "        of.sums_free.wait();\n", ""},
-      {"three warps' sums count as all", plain, "using SumsFree = Signal<\"sums.free\", Arrivals{.warps = 4}>;",
-       "using SumsFree = Signal<\"sums.free\", Arrivals{.warps = 3}>;"},
+      {"three warps' sums count as all", plain,
+       "using SumsFree = Signal<\"sums.free\", Arrivals{.warps = 4, .blocks = blocks}>;",
+       "using SumsFree = Signal<\"sums.free\", Arrivals{.warps = 3, .blocks = blocks}>;"},
       {"sums are said to be scaled before they are stored", plain, "    tcgen05::wait_store();\n  };", "  };"},
       {"sums are never said to be free for the next tile", plain,
        "        groups[group].sums_free.arrive();  // for the next tile\n", ""},
@@ -108,14 +125,17 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
       {"queries are multiplied before they have come", plain, "        groups[group].q_ring.wait();\n",
        "        groups[group].q_ring.skip(1);\n"},
       {"keys may go when the first group's scores are made", causal,
-       "if (group == 1) tcgen05::commit<1>(k_stage.empty);", "if (group == 0) tcgen05::commit<1>(k_stage.empty);"},
+       "if (group == 1) commit_products<blocks>(k_stage.empty);",
+       "if (group == 0) commit_products<blocks>(k_stage.empty);"},
       {"values may go when the first group's sums are made", causal,
-       "if (group == 1) tcgen05::commit<1>(v_stage.empty);", "if (group == 0) tcgen05::commit<1>(v_stage.empty);"},
-      {"values are never let go", plain, "if (group == 1) tcgen05::commit<1>(v_stage.empty);", ""},
+       "if (group == 1) commit_products<blocks>(v_stage.empty);",
+       "if (group == 0) commit_products<blocks>(v_stage.empty);"},
+      {"values are never let go", plain, "if (group == 1) commit_products<blocks>(v_stage.empty);", ""},
       {"queries may go before the last scores are made", plain,
-       "if (steps.last()) tcgen05::commit<1>(q_stage[group].empty);", "tcgen05::commit<1>(q_stage[group].empty);"},
-      {"nobody is told of scores", plain, "tcgen05::commit<1>(groups[group].scores_there.committed());", ""},
-      {"nobody is told that sums are whole", plain, "tcgen05::commit<1>(of.sums_full.committed());", ""},
+       "if (steps.last()) commit_products<blocks>(q_stage[group].empty);",
+       "commit_products<blocks>(q_stage[group].empty);"},
+      {"nobody is told of scores", plain, "commit_products<blocks>(groups[group].scores_there.committed());", ""},
+      {"nobody is told that sums are whole", plain, "commit_products<blocks>(of.sums_full.committed());", ""},
       {"a strip is stored before it is written", plain, "const Stage stage = out_rings[group].wait();",
        "const Stage stage = out_rings[group].next(); out_rings[group].skip(1);"},
       {"a strip is stored without a fence between the proxies", plain,
@@ -124,9 +144,8 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
       {"a strip is given back while its store may still read it", plain,
        "          bulk::commit_group();\n          bulk::wait_group_read<0>();", "          bulk::commit_group();"},
       {"another sequence's values are cleared without a fence between the proxies", varying,
-       "      fence::proxy_async_shared();\n      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) "
-       "v_ring.arrive(stage);",
-       "      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);"},
+       "      fence::proxy_async_shared();\n      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) {",
+       "      barrier::sync_warp();\n      if (threadIdx.x % 32 == 0) {"},
       {"an answer to a claim is read before it is there", all[3],
        "    mbarrier::wait_parity(&shared_.arrived, phase_);\n    phase_ ^= 1;\n", ""},
       {"tensor memory is given back while others use it", plain,
@@ -143,6 +162,28 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
       {"e4m3's weights are stored as far apart as bf16's", narrow, "cell_elements = 4 / sizeof(Element)",
        "cell_elements = 2"},
       {"the scales of values are left out", narrow, "told_by_softmax(group) * scale;", "told_by_softmax(group);"},
+      {"of two blocks, the first multiplies when half of the bytes have come", pairs,
+       "mbarrier::arrive_expect_tx(full, 2 * bytes);", "mbarrier::arrive_expect_tx(full, bytes);"},
+      {"of two blocks, the second's bytes are counted by itself", pairs, "matrix, cluster::map(full, 0), {});",
+       "matrix, cluster::map(full, cluster::rank()), {});"},
+      {"of two blocks, both bring the same keys", pairs, "cluster::rank() * plan.block_keys()", "0"},
+      {"of two blocks, one is not told that products are done", pairs, "tcgen05::commit_multicast<2>(barrier, u16(3));",
+       "tcgen05::commit_multicast<2>(barrier, u16(1));"},
+      {"of two blocks, one's warps count as both's", pairs, "return tensor_cores + warps * blocks;",
+       "return tensor_cores + warps;"},
+      {"of two blocks, the second's warps arrive with what their own block alone may see", pairs,
+       "arrivals.blocks > 1 ? Scope::cluster : Scope::block;", "Scope::block;"},
+      {"of two blocks, both ask for products", pairs, "elect_one() && (!plan.pair || cluster::rank() == 0)",
+       "elect_one()"},
+      {"of two blocks, one begins before the other's barriers are there", pairs, "    cluster::sync();  // the other's",
+       "    barrier::sync();  // the other's"},
+      {"of two blocks, one gives tensor memory back while the other uses it", pairs,
+       "    cluster::arrive_unaligned();\n    cluster::wait_unaligned();\n",
+       "    barrier::sync_unaligned(u32(Sm100Barrier::block), plan.threads());\n"},
+      {"of two blocks, the first does not wait until the second has cleared its values", pairs_of_sequences,
+       "            mbarrier::wait_parity<Scope::cluster>(second, phase);", "            ;"},
+      {"of two blocks, the second has not read an answer when the next one comes", pairs_that_claim,
+       "      mbarrier::wait_parity<Scope::cluster>(&shared_.read, phase_ ^ 1);  // not before the first answer\n", ""},
   };
   const auto every = static_cast<std::size_t>(asked("ATTENTION_CHANGES_EVERY", 4));
   for (std::size_t i = 0; i < std::size(changes); i += every) {
@@ -157,7 +198,8 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
     EXPECT_TRUE(noticed);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const JudgedAttention* p : {&plain, &causal, &varying, &narrow})  // the same way, with nothing left out
+  for (const JudgedAttention* p : {&plain, &causal, &varying, &pairs, &pairs_that_claim, &pairs_of_sequences,
+                                   &narrow})  // the same way, with nothing left out
     EXPECT_FALSE(run_changed(stream, *p, "struct AttentionPlan {", "struct AttentionPlan {").anything());
   vgpu::set_run_options(device, {});
 }

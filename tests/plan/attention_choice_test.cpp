@@ -204,6 +204,35 @@ TEST(AttentionInTensorMemory, HalvesProductsInE4m3AndMakesMoreExponentialsByFma)
   }
 }
 
+// Heads of 192 with values of 128: a block alone has room for one stage of 128 keys, whose copies nothing hides.
+TEST(AttentionInTensorMemory, IsMadeByTwoBlocksWhereTheirHalvesOfKeysAndValuesMakeRoomForAnotherStage) {
+  const AttentionKind wide{.head_dim = 192, .value_dim = 128};
+  const auto plan_of = [](const AttentionKind& kind, int stages, bool pair) {
+    return AttentionPlan{.kind = kind,
+                         .stages = stages,
+                         .instruction = TensorInstruction::tcgen05,
+                         .fma_pairs = 3,
+                         .tiles = TileSource::share,
+                         .pair = pair};
+  };
+  EXPECT_FALSE(plan_of(wide, 2, false).valid());
+  EXPECT_TRUE(plan_of(wide, 2, true).valid());
+  const AttentionClocks alone = clocks_of(plan_of(wide, 1, false)), two = clocks_of(plan_of(wide, 2, true));
+  EXPECT_EQ(two.copies, alone.copies / 2);
+  EXPECT_EQ(two.shared, 2 * (192 * 256 + 64 * 384 + 128 * 128) / 128.);  // Q; half of the keys, half of each value
+  EXPECT_EQ(two.products, alone.products);
+  EXPECT_EQ(two.chain, alone.chain - 600 - alone.copies + 2 * 34 + 100);
+  ChipRates rates;
+  rates.instruction = TensorInstruction::tcgen05;
+  const AttentionShape shape{1, 32, 32, 16384, 16384};
+  EXPECT_EQ(text_of(rank(wide, shape, rates).front().plan), "512x128 s2 o1 tcgen05 pair fma3 share");
+  // Where a block alone has two stages, nobody waits for copies or for shared memory, and two blocks have further to
+  // go.
+  EXPECT_EQ(text_of(rank({}, shape, rates).front().plan), "256x128 s2 o1 tcgen05 fma3");
+  EXPECT_EQ(clocks_of(plan_of({}, 2, true)).shared, 1024);
+  EXPECT_FALSE((AttentionPlan{.instruction = TensorInstruction::tcgen05, .pair = true}).valid()) << "one has a counter";
+}
+
 TEST(AttentionInTensorMemory, HasAPlanForEveryValueDimThatFitsAndSaysWhatDoesNot) {
   ChipRates rates;
   rates.instruction = TensorInstruction::tcgen05;
@@ -245,7 +274,8 @@ TEST(AttentionPlanText, IsReadAsItIsWritten) {
   for (const AttentionPlan& plan :
        {AttentionPlan{}, AttentionPlan{.keys = 176, .groups = 3, .stages = 4, .strips = 0, .turns = false},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims},
-        AttentionPlan{.instruction = TensorInstruction::tcgen05, .fma_pairs = 3, .tiles = TileSource::share}}) {
+        AttentionPlan{.instruction = TensorInstruction::tcgen05, .fma_pairs = 3, .tiles = TileSource::share},
+        AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims, .pair = true}}) {
     const AttentionPlan read = attention_plan_from_text(text_of(plan), plan.kind);
     EXPECT_EQ(read, plan) << text_of(plan);
   }

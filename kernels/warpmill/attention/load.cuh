@@ -9,6 +9,24 @@
 
 namespace wm {
 
+// An operand's bytes are counted by the barrier of the stage, of two blocks that multiply together by the first one's.
+template <AttentionPlan plan, class Operand, int outer>
+WM_DEVICE void load_operand(Operand& operand, const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
+                            SharedAddress full) {
+  if constexpr (plan.pair)
+    operand.load_for_pair(map, mn, first_k, matrix, cluster::map(full, 0), {});
+  else
+    operand.load(map, mn, first_k, matrix, full);
+}
+// Of two blocks, each has half of a step's keys, and of its values half of each.
+template <AttentionPlan plan, class Shared>
+WM_DEVICE void load_keys(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 kv_head, Shared& shared,
+                         const Stage& stage) {
+  const u32 own = plan.pair ? cluster::rank() * plan.block_keys() : 0;
+  load_operand<plan>(shared.k[stage.index], args.k, tile.sequence.first_key + step * plan.keys + own, 0,
+                     {kv_head, i32(tile.sequence.batch)}, stage.full);
+}
+
 // The values of a step: where products read them, or where they are transposed from.
 template <AttentionPlan plan, class Shared, class VRing>
 WM_DEVICE void load_values(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 kv_head,
@@ -23,10 +41,16 @@ WM_DEVICE void load_values(const AttentionArguments& args, const Tile<plan>& til
   } else {
     const bool tail = tile.keys_before_tail(step) > 0;
     const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
-    const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
-    if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
+    const u32 own = plan.pair ? cluster::rank() * plan.block_values() : 0;
+    const u32 first_key = tile.sequence.first_key + step * plan.keys;
+    auto& v = shared.v[stage.index];
     stamp<"load", "copy v">(step);
-    shared.v[stage.index].load(args.v, 0, tile.sequence.first_key + step * plan.keys, {kv_head, batch}, there);
+    if (tail) {
+      mbarrier::arrive_expect_tx(&shared.tail[stage.index], sizeof(v));
+      v.load(args.v, own, first_key, {kv_head, batch}, &shared.tail[stage.index]);
+    } else {
+      load_operand<plan>(v, args.v, own, first_key, {kv_head, batch}, stage.full);
+    }
   }
 }
 
@@ -44,7 +68,7 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
       stamp<"load", "wait k">(step);
       const Stage stage = k_ring.acquire();
       stamp<"load", "copy k">(step);
-      shared.k[stage.index].load(args.k, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch}, stage.full);
+      load_keys(args, tile, step, kv_head, shared, stage);
     };
     const auto load_v = [&](i32 step) { load_values(args, tile, step, kv_head, shared, v_ring); };
     if (!steps.none()) load_k(steps.first());
@@ -56,12 +80,12 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
       const Stage stage = q_ring.acquire();
       stamp<"load", "copy q">(group);
       if constexpr (plan.packed > 0)  // some queries of some heads; zeros beyond the last of each
-        shared.q[group].load(args.q, tile.first_query, 0,
-                             {i32(tile.group_head(args, group)) - kv_head * i32(args.head_ratio), kv_head, batch},
-                             stage.full);
+        load_operand<plan>(shared.q[group], args.q, tile.first_query, 0,
+                           {i32(tile.group_head(args, group)) - kv_head * i32(args.head_ratio), kv_head, batch},
+                           stage.full);
       else
-        shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_rows(), 0,
-                             {head, batch}, stage.full);
+        load_operand<plan>(shared.q[group], args.q, tile.sequence.first_query + tile.group_query(group), 0,
+                           {head, batch}, stage.full);
     }
     ++tiles;
     bool more = !steps.none();
@@ -96,8 +120,7 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
       step_ring.arrive(told);
       if (step.none()) return;
       const Stage stage = k_ring.acquire();
-      shared.k[stage.index].load(args.k, tile.sequence.first_key + step.number * plan.keys, 0, {kv_head, batch},
-                                 stage.full);
+      load_keys(args, tile, step.number, kv_head, shared, stage);
     };
     ChosenStep step, following;
     const bool any = sight.end() > sight.begin();
@@ -110,8 +133,8 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
         typename Rings::Q q_ring(shared.q_ring[group]);
         q_ring.skip(tiles);
         const Stage stage = q_ring.acquire();
-        shared.q[group].load(args.q, tile.sequence.first_query + tile.first_query + group * plan.group_rows(), 0,
-                             {head, batch}, stage.full);
+        load_operand<plan>(shared.q[group], args.q, tile.sequence.first_query + tile.group_query(group), 0,
+                           {head, batch}, stage.full);
       }
     }
     while (!step.none()) {
@@ -140,7 +163,8 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, typename Rings::Share
     v_ring.skip(steps.before_last());
     if (const u32 keys = tile.keys_before_tail(steps.last()); keys > 0) {
       const Stage stage = v_ring.next();
-      mbarrier::wait_parity(&shared.tail[stage.index], phases >> stage.index & 1);
+      const u32 phase = phases >> stage.index & 1;
+      mbarrier::wait_parity(&shared.tail[stage.index], phase);
       phases ^= 1u << stage.index;
       auto& v = shared.v[stage.index];
       using V = typename Rings::Shared::VTile;
@@ -156,7 +180,16 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, typename Rings::Share
       }
       fence::proxy_async_shared();
       barrier::sync_warp();
-      if (threadIdx.x % 32 == 0) v_ring.arrive(stage);
+      if (threadIdx.x % 32 == 0) {
+        if constexpr (plan.pair) {  // the first block arrives when both have cleared their halves
+          const SharedAddress second(&shared.tail_of_second[stage.index]);
+          if (cluster::rank() > 0)
+            mbarrier::arrive_remote(cluster::map(second, 0));
+          else
+            mbarrier::wait_parity<Scope::cluster>(second, phase);
+        }
+        if (!plan.pair || cluster::rank() == 0) v_ring.arrive(stage);
+      }
     }
     v_ring.skip(steps.steps() - steps.before_last());
   }

@@ -29,6 +29,9 @@ struct AttentionPlan {
   bool early = false;
   int fma_pairs = 0;                       // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
   TileSource tiles = TileSource::counter;  // the others are tcgen05's; with claims there is a block for each tile
+  // Two blocks of a cluster multiply together (tcgen05): a tile has the queries of both, each block half of a step's
+  // keys, and of its values half of each.
+  bool pair = false;
 
   template <class Plan, class Visit>
   static constexpr void each_field(Plan& plan, Visit&& visit) {
@@ -43,6 +46,7 @@ struct AttentionPlan {
     visit("early", plan.early);
     visit("fma_pairs", plan.fma_pairs);
     visit("tiles", plan.tiles);
+    visit("pair", plan.pair);
   }
   constexpr bool operator==(const AttentionPlan&) const = default;
 
@@ -56,9 +60,10 @@ struct AttentionPlan {
   // What barriers, the schedule and statistics may take, rounded up.
   constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : 1024; }
   constexpr int group_rows() const { return tensor_memory() ? tensor_memory_rows : wgmma_rows; }  // queries of a group
-  constexpr int rows() const { return groups * group_rows(); }
-  constexpr int queries() const { return packed > 0 ? packed : rows(); }    // of a tile
-  constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }  // that it has them of
+  constexpr int blocks_together() const { return pair ? 2 : 1; }
+  constexpr int rows() const { return blocks_together() * groups * group_rows(); }  // of a tile
+  constexpr int queries() const { return packed > 0 ? packed : rows(); }            // of a tile
+  constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }          // that it has them of
   // As the kernel is compiled: how many queries of a head are packed is the launch's to say.
   constexpr AttentionPlan compiled() const {
     AttentionPlan plan = *this;
@@ -89,11 +94,14 @@ struct AttentionPlan {
   constexpr int width_columns() const { return width_bytes / element_bytes(); }
   constexpr int product_columns() const { return 32 / element_bytes(); }  // of k, in one instruction
   constexpr int head_columns() const { return rounded(kind.head_dim, product_columns()); }
-  constexpr int value_columns() const { return rounded(kind.value_dim, 16); }
+  constexpr int value_columns() const { return rounded(kind.value_dim, 16 * blocks_together()); }
+  // Of K and V, a block's own.
+  constexpr int block_keys() const { return keys / blocks_together(); }
+  constexpr int block_values() const { return value_columns() / blocks_together(); }
   constexpr int head_bytes() const { return rounded(kind.head_dim * element_bytes(), width_bytes); }
-  constexpr int value_bytes() const { return rounded(kind.value_dim * element_bytes(), width_bytes); }
+  constexpr int value_bytes() const { return rounded(block_values() * element_bytes(), width_bytes); }
   constexpr int q_bytes() const { return group_rows() * head_bytes(); }  // of one group
-  constexpr int k_bytes() const { return keys * head_bytes(); }
+  constexpr int k_bytes() const { return block_keys() * head_bytes(); }
   constexpr int v_bytes() const { return keys * value_bytes(); }
   // Values of 8 bits once more, transposed: a row for each element of a head, in swizzle widths of keys.
   constexpr int transposed_bytes() const { return transposes() ? value_columns() * rounded(keys, width_bytes) : 0; }
@@ -166,6 +174,7 @@ struct AttentionPlan {
     if (instruction != TensorInstruction::wgmma) return "attention multiplies with wgmma or tcgen05";
     if (fma_pairs != 0) return "the FMA units make no exponentials on sm_90a";
     if (tiles != TileSource::counter) return "blocks on sm_90a ask a counter for their tiles";
+    if (pair) return "only tcgen05 has products of two blocks";
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
@@ -217,6 +226,9 @@ struct AttentionPlan {
       return "on sm_100a a group has one strip of the output at least, and at most as many as its output has";
     if (claims() && kind.sequences)
       return "tiles of sequences are not claimed: only the device knows how many there are";
+    if (pair && tiles == TileSource::counter)
+      return "two blocks that multiply together take their tiles in shares, or claim them: a counter answers one of "
+             "them";
     if (fma_pairs < 0 || fma_pairs > 12) return "the FMA units make 0 to 12 of 16 pairs of exponentials";
     if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
     if (kind.value_dim < 8 || kind.value_dim > most_tensor_values || kind.value_dim % 8)

@@ -30,17 +30,21 @@
 //   claim              the load thread, and the answer's bytes
 //   tile, step, tail   as on Hopper (tiles.cuh, expression.cuh, load.cuh)
 //
+// Two blocks multiply together where the plan pairs them: a tile has 512 queries, of which each block has two groups
+// with all their roles; of K each has half of a step's keys, of V half of the columns. The first block's multiply warp
+// asks for the products of both: its q, k and v.full count both blocks' bytes, its weights and sums.free the warps of
+// both, and its commits arrive in both.
+//
 // Scores need no barrier back: they are written again by products that the multiply warp asks for behind those which
 // read the weights made of them. Steps of keys are taken from the last to the first.
 #pragma once
 
 #include "warpmill/attention/alibi.cuh"
-#include "warpmill/attention/copy_rows.cuh"
 #include "warpmill/attention/load.cuh"
 #include "warpmill/attention/row_softmax.cuh"
 #include "warpmill/attention/sm100_block.cuh"
+#include "warpmill/attention/sm100_output.cuh"
 #include "warpmill/attention/softcap.cuh"
-#include "warpmill/ptx/bulk.cuh"
 #include "warpmill/ptx/cache.cuh"
 #include "warpmill/ptx/elect.cuh"
 #include "warpmill/ptx/grid.cuh"
@@ -52,12 +56,13 @@ namespace wm {
 // with V, and the next scores. The whole warp reads which tiles and steps there are; one thread waits and asks.
 template <AttentionPlan plan>
 WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>& shared,
-                              const TensorMemory<plan.tensor_columns, 1>& memory) {
+                              const Sm100Memory<plan>& memory) {
   using Rings = Sm100Rings<plan>;
   typename Rings::K k_ring(shared.k_ring);
   typename Rings::V v_ring(shared.v_ring);
+  constexpr int blocks = plan.blocks_together();
   Sm100Group<plan> groups[2] = {{shared, memory, 0}, {shared, memory, 1}};
-  const bool asks = elect_one();
+  const bool asks = elect_one() && (!plan.pair || cluster::rank() == 0);
   TileReader<plan> reader(shared.tiles);
   TileSteps<plan> steps(shared);
   for (Tile<plan> tile; reader.next(tile);) {
@@ -67,10 +72,10 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
     // Scores of the step whose keys are in k_stage. Behind the tile's last ones Q may go, behind both groups' the keys.
     const auto multiply_keys = [&](u32 group) {
       stamp<"multiply", "keys">(steps.step().number);
-      multiply<1>(groups[group].scores, shared.q[group], shared.k[k_stage.index], false);
-      tcgen05::commit<1>(groups[group].scores_there.committed());
-      if (steps.last()) tcgen05::commit<1>(q_stage[group].empty);
-      if (group == 1) tcgen05::commit<1>(k_stage.empty);
+      multiply<blocks>(groups[group].scores, shared.q[group], shared.k[k_stage.index], false);
+      commit_products<blocks>(groups[group].scores_there.committed());
+      if (steps.last()) commit_products<blocks>(q_stage[group].empty);
+      if (group == 1) commit_products<blocks>(k_stage.empty);
     };
     if (asks) {
       if (any) k_ring.wait();
@@ -82,7 +87,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
         if (any)
           multiply_keys(group);
         else
-          tcgen05::commit<1>(q_stage[group].empty);
+          commit_products<blocks>(q_stage[group].empty);
       }
     }
     for (bool more = any, started = false; more; started = true) {
@@ -101,13 +106,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
         of.first_weights.wait();
         tcgen05::fence_after_thread_sync();
         stamp<"multiply", "values">(number);
-        multiply_part<0, plan.first_weights()>(of.sums, of.weights, v, started);
+        multiply_part<blocks, 0, plan.first_weights()>(of.sums, of.weights, v, started);
         if constexpr (plan.first_weights() < plan.keys) {
           of.last_weights.wait();
           tcgen05::fence_after_thread_sync();
-          multiply_part<plan.first_weights(), plan.keys>(of.sums, of.weights, v, true);
+          multiply_part<blocks, plan.first_weights(), plan.keys>(of.sums, of.weights, v, true);
         }
-        if (group == 1) tcgen05::commit<1>(v_stage.empty);
+        if (group == 1) commit_products<blocks>(v_stage.empty);
         if (more) {
           if (group == 0) {
             stamp<"multiply", "wait k">(steps.step().number);
@@ -116,7 +121,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
           }
           multiply_keys(group);
         } else {
-          tcgen05::commit<1>(of.sums_full.committed());
+          commit_products<blocks>(of.sums_full.committed());
         }
       }
     }
@@ -135,22 +140,10 @@ WM_DEVICE f32 sink_of(const AttentionArguments& args, const Tile<plan>& tile, u3
   return reinterpret_cast<const f32*>(args.sinks)[head] * log2e;
 }
 
-template <AttentionPlan plan>
-WM_DEVICE void write_lse(const AttentionArguments& args, const Tile<plan>& tile, u32 group, f32 log2) {
-  constexpr f32 ln2 = 0.6931471805599453f;
-  const Packing<plan> packing(args);
-  const u32 row = thread_of_warpgroup(), query = tile.group_query(group) + packing.query_of(row);
-  const u32 head = tile.group_head(args, group) + packing.head_of(row);
-  const bool there = plan.packed == 0 || head < (tile.head / args.head_ratio + 1) * args.head_ratio;
-  if (query < tile.sequence.queries && there)
-    reinterpret_cast<f32*>(args.lse)[tile.sequence.batch * args.lse_batch_stride + head * args.lse_head_stride +
-                                     tile.sequence.first_query + query] = log2 * ln2;
-}
-
 // Scores of one group, as they come, to weights where they were. A warpgroup.
 template <AttentionPlan plan>
-WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& shared,
-                           const TensorMemory<plan.tensor_columns, 1>& memory, u32 group) {
+WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& shared, const Sm100Memory<plan>& memory,
+                           u32 group) {
   using Rings = Sm100Rings<plan>;
   using E = typename Sm100Shared<plan>::E;
   Sm100Group<plan> of(shared, memory, group);
@@ -223,7 +216,7 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
 // warpgroup, a thread for each row.
 template <AttentionPlan plan>
 WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& shared,
-                             const TensorMemory<plan.tensor_columns, 1>& memory) {
+                             const Sm100Memory<plan>& memory) {
   using Rings = Sm100Rings<plan>;
   using Out = typename Sm100Shared<plan>::Strip::Element;
   constexpr int piece = 16;  // columns that a thread has at a time
@@ -316,44 +309,6 @@ WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& 
   stamp<"correct", "end">(0);
 }
 
-// Strips to where they belong, as they come. A warp.
-template <AttentionPlan plan>
-WM_DEVICE void store_tiles(const AttentionArguments& args, Sm100Shared<plan>& shared) {
-  using Out = typename Sm100Rings<plan>::Out;
-  Out out_rings[2] = {Out(shared.out_ring[0]), Out(shared.out_ring[1])};
-  TileReader<plan> reader(shared.tiles);
-  for (Tile<plan> tile; reader.next(tile);) {
-    const u32 kv_head = tile.head / args.head_ratio, queries = tile.sequence.queries;
-#pragma unroll
-    for (u32 group = 0; group < 2; ++group) {
-      const u32 first = tile.group_query(group);
-      const i32 position = tile.sequence.first_query + first, head = tile.group_head(args, group);
-      for (i32 column = 0; column < plan.kind.value_dim; column += plan.strip_columns()) {
-        stamp<"epilogue", "wait">(column);
-        const Stage stage = out_rings[group].wait();
-        stamp<"epilogue", "store">(column);
-        auto& strip = shared.out[group][stage.index];
-        if (plan.kind.sequences && first < queries && queries - first < plan.group_rows()) {
-          copy_rows<plan>(args, strip, 0, queries - first, column, position, head);
-        } else if (first < queries && threadIdx.x % 32 == 0) {
-          if constexpr (plan.packed > 0)  // rows are some queries of some heads; beyond the last of each is nothing
-            tma::store(
-                args.out,
-                {column, position, i32(head - kv_head * args.head_ratio), i32(kv_head), i32(tile.sequence.batch)},
-                strip.from_row(0));
-          else
-            tma::store(args.out, {column, position, head, i32(tile.sequence.batch)}, strip.from_row(0));
-          bulk::commit_group();
-          bulk::wait_group_read<0>();
-        }
-        barrier::sync_warp();
-        out_rings[group].release(stage);
-      }
-    }
-  }
-  stamp<"epilogue", "end">(0);
-}
-
 // The load thread: every tile, then until nothing arrives here any more. With expressions of steps its warp.
 template <AttentionPlan plan>
 WM_DEVICE void load_role(const AttentionArguments& args, Sm100Shared<plan>& shared) {
@@ -383,7 +338,7 @@ template <AttentionPlan plan>
 __global__ __launch_bounds__(plan.threads(), 1) void attention_sm100(const __grid_constant__ AttentionArguments args) {
   using Warps = AttentionWarps;
   using Rings = Sm100Rings<plan>;
-  using Memory = TensorMemory<plan.tensor_columns, 1>;
+  using Memory = Sm100Memory<plan>;
   static_assert(plan.valid(), "this plan does not fit the chip: AttentionPlan::problem() says why");
   static_assert(sizeof(Sm100Shared<plan>) <= plan.shared_bytes(), "the plan's arithmetic covers what is laid out");
   auto& shared = shared_memory<Sm100Shared<plan>>();
@@ -399,7 +354,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm100(const __gri
     cache::prefetch(args.v);
   }
   if (warp == Warps::spare) Memory::allocate(shared.tensor_memory);
-  barrier::sync();
+  if constexpr (plan.pair)
+    cluster::sync();  // the other's barriers must be there before anything arrives at them
+  else
+    barrier::sync();
   const Memory memory(shared.tensor_memory);
 
   if (warp < Warps::correction) {
@@ -434,9 +392,14 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm100(const __gri
       if constexpr (plan.kind.has_tails()) clear_tails<plan, Rings>(args, shared);
     }
   }
-  // Nobody leaves while tensor memory is in use.
+  // Nobody leaves while tensor memory is in use, or while the other block may still arrive here.
   tcgen05::fence_before_thread_sync();
-  barrier::sync_unaligned(u32(Sm100Barrier::block), plan.threads());
+  if constexpr (plan.pair) {
+    cluster::arrive_unaligned();
+    cluster::wait_unaligned();
+  } else {
+    barrier::sync_unaligned(u32(Sm100Barrier::block), plan.threads());
+  }
   if (warp == Warps::spare) memory.free();
 }
 

@@ -16,11 +16,14 @@ struct AttentionWarps {
 enum class Sm100Barrier : u32 { block, order };  // named ones
 
 template <AttentionPlan plan>
+using Sm100Memory = TensorMemory<plan.tensor_columns, plan.blocks_together()>;
+
+template <AttentionPlan plan>
 struct Sm100Shared {
   using E = Element<plan.kind.element>;
   using QTile = OperandTile<E, Major::k, plan.group_rows(), plan.head_columns()>;
-  using KTile = OperandTile<E, Major::k, plan.keys, plan.head_columns()>;
-  using VTile = OperandTile<E, Major::mn, plan.value_columns(), plan.keys>;
+  using KTile = OperandTile<E, Major::k, plan.block_keys(), plan.head_columns()>;
+  using VTile = OperandTile<E, Major::mn, plan.block_values(), plan.keys>;
   using Strip = SharedTile<Element<plan.kind.out_element()>, plan.group_rows(), plan.strip_columns()>;
   QTile q[plan.groups];
   KTile k[plan.stages];
@@ -34,6 +37,7 @@ struct Sm100Shared {
   u64 scores[plan.groups], first_weights[plan.groups], last_weights[plan.groups];
   u64 sums_free[plan.groups], sums_full[plan.groups];
   u64 tail[plan.stages];
+  Select<plan.pair, u64[plan.stages], Nothing> tail_of_second;
   TilesShared<plan> tiles;
   Select<plan.kind.expressions.of_steps(), StepsShared<plan>, Nothing> steps;
   u32 tensor_memory;  // the address of its columns
@@ -44,15 +48,18 @@ template <AttentionPlan plan>
 struct Sm100Rings {
   using Shared = Sm100Shared<plan>;
   static constexpr Readers tensor_cores{.groups = 1, .threads = 1}, one_warp{.groups = 1, .threads = 32};
-  using Q = Ring<"q", 1, TmaCourier<sizeof(typename Shared::QTile)>, tensor_cores>;
-  using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, tensor_cores>;
-  using V = Ring<"v", plan.stages, TmaCourier<sizeof(typename Shared::VTile)>, tensor_cores>;
+  template <class Operand>
+  using Courier = Select<plan.pair, PairCourier<sizeof(Operand)>, TmaCourier<sizeof(Operand)>>;
+  using Q = Ring<"q", 1, Courier<typename Shared::QTile>, tensor_cores>;
+  using K = Ring<"k", plan.stages, Courier<typename Shared::KTile>, tensor_cores>;
+  using V = Ring<"v", plan.stages, Courier<typename Shared::VTile>, tensor_cores>;
   using Factor = Ring<"factor", 1, StoringWarps<1>, one_warp>;
   using Out = Ring<"out", plan.strips, StoringWarps<4>, one_warp>;
   using Scores = Signal<"scores", Arrivals{.tensor_cores = 1}>;
-  using FirstWeights = Signal<"weights.first", Arrivals{.warps = 4}>;
-  using LastWeights = Signal<"weights.last", Arrivals{.warps = 4}>;
-  using SumsFree = Signal<"sums.free", Arrivals{.warps = 4}>;
+  static constexpr u32 blocks = plan.blocks_together();
+  using FirstWeights = Signal<"weights.first", Arrivals{.warps = 4, .blocks = blocks}>;
+  using LastWeights = Signal<"weights.last", Arrivals{.warps = 4, .blocks = blocks}>;
+  using SumsFree = Signal<"sums.free", Arrivals{.warps = 4, .blocks = blocks}>;
   using SumsFull = Signal<"sums.full", Arrivals{.tensor_cores = 1}>;
 
   // By one thread.
@@ -75,6 +82,10 @@ struct Sm100Rings {
     if constexpr (plan.kind.has_tails()) {
       name_shared<"tail">(shared.tail);
       for (u64& barrier : shared.tail) mbarrier::init(&barrier, 1);
+      if constexpr (plan.pair) {
+        name_shared<"tail_of_second">(shared.tail_of_second);
+        for (u64& barrier : shared.tail_of_second) mbarrier::init(&barrier, 1);
+      }
     }
   }
 };
@@ -82,9 +93,8 @@ struct Sm100Rings {
 // A group of queries as a role sees it: where its numbers lie in tensor memory, and the role's place at its barriers.
 template <AttentionPlan plan>
 struct Sm100Group {
-  using Memory = TensorMemory<plan.tensor_columns, 1>;
   using Rings = Sm100Rings<plan>;
-  WM_DEVICE Sm100Group(Sm100Shared<plan>& shared, const Memory& memory, u32 group)
+  WM_DEVICE Sm100Group(Sm100Shared<plan>& shared, const Sm100Memory<plan>& memory, u32 group)
       : scores{memory.column(plan.scores_column(group))},
         weights{memory.column(plan.scores_column(group))},
         sums{memory.column(plan.sums_column(group))},

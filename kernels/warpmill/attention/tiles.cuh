@@ -27,15 +27,21 @@ struct Tile {
     return StepOrder<plan>(args, sequence, first_query, sight(args));
   }
   // Where a group's rows begin: the query, and the head where they are of several.
-  WM_DEVICE u32 group_query(u32 group) const { return first_query + (plan.packed > 0 ? 0 : group * plan.group_rows()); }
+  WM_DEVICE u32 group_query(u32 group) const {
+    return first_query + (plan.packed > 0 ? 0 : of_tile(group) * plan.group_rows());
+  }
   WM_DEVICE u32 group_head(const AttentionArguments& args, u32 group) const {
-    return head + group * Packing<plan>(args).group_heads();
+    return head + of_tile(group) * Packing<plan>(args).group_heads();
   }
   // Keys of a step that belong to the sequence, where another one's may follow them in the same step; else 0.
   WM_DEVICE u32 keys_before_tail(i32 step) const {
     const u32 left = sequence.keys - step * plan.keys;
     return plan.kind.has_tails() && left < plan.keys ? left : 0;
   }
+
+ private:
+  // This block's group among those of the tile: of two blocks, the second's follow the first's.
+  static WM_DEVICE u32 of_tile(u32 group) { return plan.pair ? group + cluster::rank() * plan.groups : group; }
 };
 
 // Sequences by falling number of keys, so that the shortest tiles come last. Many sequences need no order: they stay as
@@ -65,7 +71,7 @@ struct SequenceOrder {
 inline constexpr int tile_stages = 2;
 struct NoClaim {};  // takes no room as a base
 template <AttentionPlan plan>
-struct TilesShared : Select<plan.claims(), OwnClaimShared, NoClaim> {
+struct TilesShared : Select<plan.claims(), OwnClaimShared<u32(plan.blocks_together())>, NoClaim> {
   Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
   Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
@@ -129,7 +135,7 @@ class TileTaker {
   // The next tile, which all others are told of too.
   WM_DEVICE bool next(Tile<plan>& tile) {
     if constexpr (plan.claims())
-      if (asked_ && !claim_.take(number_)) number_ = schedule_.count();
+      if (asked_) number_ = claim_.take(number_) ? number_ / blocks : schedule_.count();
     tile = numbers_.at(number_);
     const Stage stage = ring_.acquire_for_others();
     shared_.tile[stage.index] = tile;
@@ -142,7 +148,7 @@ class TileTaker {
       claim_.ask();
       asked_ = true;
     } else if constexpr (plan.tiles == TileSource::share) {
-      number_ += gridDim.x;
+      number_ += gridDim.x / blocks;
     } else {
       number_ = gridDim.x + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
     }
@@ -165,10 +171,11 @@ class TileTaker {
   TileCounter* counter_;
   TilesShared<plan>& shared_;
   const QuerySchedule& schedule_;
-  Select<plan.claims(), OwnClaim, NoClaims> claim_;
+  static constexpr u32 blocks = plan.blocks_together();
+  Select<plan.claims(), OwnClaim<blocks>, NoClaims> claim_;
   bool asked_ = false;
   TileRing<plan> ring_;
-  u32 number_ = blockIdx.x;
+  u32 number_ = blockIdx.x / blocks;
 };
 
 // The others' side. Whole warps.

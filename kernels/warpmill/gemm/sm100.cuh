@@ -57,12 +57,7 @@ template <int blocks>
 struct TensorCourier {
   static constexpr u32 arrivals = 1;
   static WM_DEVICE void announce(SharedAddress) {}
-  static WM_DEVICE void sent(SharedAddress full) {
-    if constexpr (blocks == 1)
-      tcgen05::commit<1>(full);
-    else
-      tcgen05::commit_multicast<2>(full, u16(3));
-  }
+  static WM_DEVICE void sent(SharedAddress full) { commit_products<blocks>(full); }
 };
 // Who takes them: each storing warp, of two blocks those of both, whose arrivals the first one's multiply warp awaits.
 template <GemmPlan plan>
@@ -148,12 +143,10 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
 // The stage may be filled again when the products asked for so far are done: by all blocks that fill it.
 template <GemmPlan plan>
 WM_DEVICE void release_after_products(const GemmRing<plan>& ring, const Stage& stage) {
-  if constexpr (plan.pair)
-    tcgen05::commit_multicast<2>(stage.empty, u16(3));
-  else if constexpr (plan.multicasts())
+  if constexpr (plan.multicasts())
     tcgen05::commit_multicast<1>(stage.empty, u16(ring.blocks()));
   else
-    tcgen05::commit<1>(stage.empty);
+    commit_products<plan.blocks_together()>(stage.empty);
 }
 
 // The same for operands with block scales, which come into this stage's columns of tensor memory first: products that a

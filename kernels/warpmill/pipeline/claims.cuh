@@ -99,27 +99,38 @@ class Claims {
   u32 index_ = 0, phase_ = 0;
 };
 
-// The same for a block alone, of which one thread asks and reads. It asks when it begins with something, and has the
-// answer when it is done.
+// The same where one thread asks and reads, of a block alone or of each of two. It asks when it begins with something,
+// and has the answer when it is done.
 //
-//   claim   1 arrival (the thread, which announces the bytes) + the answer's 16 bytes
+//   claim        1 arrival (the block's thread, which announces the bytes) + the answer's 16 bytes
+//   claim.read   of two blocks the first one's: 1 arrival of the second's thread, which has read the answer
+template <u32 blocks>
 struct OwnClaimShared {
   alignas(16) cluster_launch::Answer answer;
-  u64 arrived;
+  u64 arrived, read;
 
   // As ClaimsShared's.
   WM_DEVICE void init() {
     name_shared<"claim", 8, 1>(&arrived);
     mbarrier::init(&arrived, 1);
+    if constexpr (blocks == 1) return;
+    name_shared<"claim.read", 8, 1>(&read);
+    mbarrier::init(&read, 1);
   }
 };
+template <u32 blocks>
 class OwnClaim {
  public:
-  WM_DEVICE explicit OwnClaim(OwnClaimShared& shared) : shared_(shared) {}
+  WM_DEVICE explicit OwnClaim(OwnClaimShared<blocks>& shared) : shared_(shared) {}
 
   WM_DEVICE void ask() const {
     mbarrier::arrive_expect_tx(&shared_.arrived, sizeof(cluster_launch::Answer));
-    cluster_launch::request(&shared_.answer, &shared_.arrived);
+    if constexpr (blocks == 1) {
+      cluster_launch::request(&shared_.answer, &shared_.arrived);
+    } else if (cluster::rank() == 0) {
+      mbarrier::wait_parity<Scope::cluster>(&shared_.read, phase_ ^ 1);  // not before the first answer
+      cluster_launch::request_for_cluster(&shared_.answer, &shared_.arrived);
+    }
   }
   // Whether there is more, and in `block` the number of the block that it was meant for. Not to be asked for again
   // where there is not.
@@ -128,13 +139,15 @@ class OwnClaim {
     phase_ ^= 1;
     const cluster_launch::Answer answer = cluster_launch::read(&shared_.answer);
     fence::proxy_async_shared();  // the next answer comes over it
+    if constexpr (blocks > 1)
+      if (cluster::rank() > 0) mbarrier::arrive_remote(cluster::map(SharedAddress(&shared_.read), 0));
     if (!cluster_launch::taken(answer)) return false;
     block = cluster_launch::first_block(answer).x;
     return true;
   }
 
  private:
-  OwnClaimShared& shared_;
+  OwnClaimShared<blocks>& shared_;
   u32 phase_ = 0;
 };
 

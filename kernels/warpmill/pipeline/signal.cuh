@@ -5,6 +5,7 @@
 
 #include "warpmill/pipeline/names.cuh"
 #include "warpmill/ptx/barrier.cuh"
+#include "warpmill/ptx/cluster.cuh"
 #include "warpmill/ptx/mbarrier.cuh"
 
 namespace wm {
@@ -12,8 +13,9 @@ namespace wm {
 // Who arrives in one phase.
 struct Arrivals {
   u32 tensor_cores = 0;  // commits
-  u32 warps = 0;
-  constexpr u32 all() const { return tensor_cores + warps; }
+  u32 warps = 0;         // of each block
+  u32 blocks = 1;        // whose warps do, of the cluster's first: it is its barrier that they arrive at
+  constexpr u32 all() const { return tensor_cores + warps * blocks; }
 };
 
 // One thread's place among the phases. Reports of the virtual GPU call the barrier `name`.
@@ -28,14 +30,18 @@ class Signal {
     mbarrier::init(barrier_, arrivals.all());
   }
   WM_DEVICE void wait() {
-    mbarrier::wait_parity(barrier_, phase_);
+    mbarrier::wait_parity<scope>(barrier_, phase_);
     phase_ ^= 1;
   }
   // A whole warp, once each lane has done what is told.
   WM_DEVICE void arrive() const {
     static_assert(arrivals.warps > 0, "no warp arrives at this barrier");
     barrier::sync_warp();
-    if (threadIdx.x % 32 == 0) mbarrier::arrive(barrier_);
+    if (threadIdx.x % 32 != 0) return;
+    if constexpr (arrivals.blocks == 1)
+      mbarrier::arrive(barrier_);
+    else
+      mbarrier::arrive_remote<scope>(cluster::map(barrier_, 0));
   }
   // Where a commit of the tensor cores arrives.
   WM_DEVICE SharedAddress committed() const {
@@ -44,6 +50,7 @@ class Signal {
   }
 
  private:
+  static constexpr Scope scope = arrivals.blocks > 1 ? Scope::cluster : Scope::block;
   SharedAddress barrier_;
   u32 phase_ = 0;
 };

@@ -194,12 +194,13 @@ WM_DEVICE void multiply(const TensorSums<rows, columns, T>& sums, ATile& a, BTil
         first_b + (detail::step_offset<BTile>(step) >> 4), product.bits(), accumulate || step > 0);
 }
 
-// The same with A in tensor memory, for elements `begin` up to but not including `end` along k. One block.
-template <int begin, int end, int columns, class T, class Element, int k, class BTile>
+// The same with A in tensor memory, for elements `begin` up to but not including `end` along k.
+template <int blocks, int begin, int end, int columns, class T, class Element, int k, class BTile>
 WM_DEVICE void multiply_part(const TensorSums<128, columns, T>& sums, const TensorOperand<Element, k>& a, BTile& b,
                              bool accumulate) {
   using A = TensorOperand<Element, k>;
-  static_assert(BTile::k == k && BTile::extent == columns, "B has the sums' columns, and A's k");
+  static_assert(BTile::k == k && BTile::extent * blocks == columns,
+                "B (of both blocks) has the sums' columns, and A's k");
   constexpr int each = A::step_elements;
   static_assert(begin % each == 0 && end % each == 0 && begin < end && end <= k,
                 "a part is a whole number of products");
@@ -207,15 +208,25 @@ WM_DEVICE void multiply_part(const TensorSums<128, columns, T>& sums, const Tens
                                      .b = dtype_of<typename BTile::Element>,
                                      .sums = dtype_of<T>,
                                      .b_major = BTile::major,
-                                     .m = 128,
+                                     .m = 128 * blocks,
                                      .n = columns};
-  static_assert(product.problem(1) == nullptr, "the tensor cores have no such product: Product::problem() says why");
+  static_assert(product.problem(blocks) == nullptr,
+                "the tensor cores have no such product: Product::problem() says why");
   const u64 first_b = detail::first_operand(b);
 #pragma unroll
   for (u32 step = begin / each; step < end / each; ++step)
-    tcgen05::multiply<1, tcgen05::kind_of(dtype_of<Element>)>(sums.address, a.address + step * A::step_columns,
-                                                              first_b + (detail::step_offset<BTile>(step) >> 4),
-                                                              product.bits(), accumulate || step * each > begin);
+    tcgen05::multiply<blocks, tcgen05::kind_of(dtype_of<Element>)>(sums.address, a.address + step * A::step_columns,
+                                                                   first_b + (detail::step_offset<BTile>(step) >> 4),
+                                                                   product.bits(), accumulate || step * each > begin);
+}
+
+// An arrival at `barrier`, of two blocks at each one's, when all products that this thread has asked for are done.
+template <int blocks>
+WM_DEVICE void commit_products(SharedAddress barrier) {
+  if constexpr (blocks == 1)
+    tcgen05::commit<1>(barrier);
+  else
+    tcgen05::commit_multicast<2>(barrier, u16(3));
 }
 
 }  // namespace wm
