@@ -141,11 +141,13 @@ std::string_view why_none(const AttentionKind& kind, TensorInstruction instructi
 
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates) {
   std::vector<AttentionEstimate> ranking;
-  if (rates.instruction == TensorInstruction::tcgen05)
-    for (const AttentionPlan& plan : tensor_memory_candidates(kind)) ranking.push_back(estimate(plan, shape, rates));
-  else
+  if (rates.instruction == TensorInstruction::tcgen05) {
+    for (const AttentionPlan& plan : tensor_memory_candidates(kind))
+      if (plan.blocks_together() <= rates.multiprocessors) ranking.push_back(estimate(plan, shape, rates));
+  } else {
     for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
       ranking.push_back(estimate(plan, shape, rates));
+  }
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
   // A few queries of heads that share keys fit one tile, which reads the keys once: reading is what takes the time.

@@ -20,10 +20,10 @@ std::string text_of(const AttentionPlan& p) {
 AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind) {
   AttentionPlan plan{.kind = kind, .keys = 0};
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}; write a plan like '128x176 s2 o1', packed4, noturns, early or tcgen05 fma3 "
-                            "after it or not (in '{}')",
-                            why, text));
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}; write a plan like '128x176 s2 o1', packed4, noturns, "
+                                                         "early or tcgen05 (with pair, fma3, claim or share) "
+                                                         "after it or not (in '{}')",
+                                                         why, text));
   };
   int queries = 0;
   for (const std::string_view word : words_of(text)) {

@@ -226,6 +226,9 @@ TEST(AttentionInTensorMemory, IsMadeByTwoBlocksWhereTheirHalvesOfKeysAndValuesMa
   rates.instruction = TensorInstruction::tcgen05;
   const AttentionShape shape{1, 32, 32, 16384, 16384};
   EXPECT_EQ(text_of(rank(wide, shape, rates).front().plan), "512x128 s2 o1 tcgen05 pair fma3 share");
+  rates.multiprocessors = 1;
+  EXPECT_FALSE(rank(wide, shape, rates).front().plan.pair) << "there is room for one block";
+  rates.multiprocessors = 148;
   // Where a block alone has two stages, nobody waits for copies or for shared memory, and two blocks have further to
   // go.
   EXPECT_EQ(text_of(rank({}, shape, rates).front().plan), "256x128 s2 o1 tcgen05 fma3");

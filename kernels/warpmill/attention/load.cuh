@@ -41,16 +41,15 @@ WM_DEVICE void load_values(const AttentionArguments& args, const Tile<plan>& til
   } else {
     const bool tail = tile.keys_before_tail(step) > 0;
     const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
+    const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
+    if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
+    stamp<"load", "copy v">(step);
     const u32 own = plan.pair ? cluster::rank() * plan.block_values() : 0;
     const u32 first_key = tile.sequence.first_key + step * plan.keys;
-    auto& v = shared.v[stage.index];
-    stamp<"load", "copy v">(step);
-    if (tail) {
-      mbarrier::arrive_expect_tx(&shared.tail[stage.index], sizeof(v));
-      v.load(args.v, own, first_key, {kv_head, batch}, &shared.tail[stage.index]);
-    } else {
-      load_operand<plan>(v, args.v, own, first_key, {kv_head, batch}, stage.full);
-    }
+    if (plan.pair && !tail)
+      load_operand<plan>(shared.v[stage.index], args.v, own, first_key, {kv_head, batch}, there);
+    else
+      shared.v[stage.index].load(args.v, own, first_key, {kv_head, batch}, there);
   }
 }
 

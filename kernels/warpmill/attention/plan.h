@@ -216,7 +216,7 @@ struct AttentionPlan {
     return nullptr;
   }
   constexpr const char* tensor_memory_problem() const {
-    if (groups != 2) return "on sm_100a a tile has two groups of 128 queries";
+    if (groups != 2) return "on sm_100a each block has two groups of 128 queries of a tile";
     if (keys < 32 || keys > most_tensor_keys || keys % 32) return "on sm_100a a step has 32, 64, 96 or 128 keys";
     if (keys > most_keys())
       return "on sm_100a a step has 96 keys at most with a softcap and ALiBi, 64 with expressions: there are registers "

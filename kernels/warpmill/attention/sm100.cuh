@@ -33,7 +33,9 @@
 // Two blocks multiply together where the plan pairs them: a tile has 512 queries, of which each block has two groups
 // with all their roles; of K each has half of a step's keys, of V half of the columns. The first block's multiply warp
 // asks for the products of both: its q, k and v.full count both blocks' bytes, its weights and sums.free the warps of
-// both, and its commits arrive in both.
+// both, and its commits arrive in both. Besides:
+//   tail_of_second     the second's spare warp: its half of a sequence's last values is cleared
+//   claim.read         the second's load thread: it has read the answer
 //
 // Scores need no barrier back: they are written again by products that the multiply warp asks for behind those which
 // read the weights made of them. Steps of keys are taken from the last to the first.
