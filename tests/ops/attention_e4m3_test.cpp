@@ -77,7 +77,9 @@ TEST_F(Attention, ScalesE4m3ByBatchAndHead) {
   check(stream, c);
   c.softcap = 5;
   check(stream, c);
-  c.softcap = 0, c.alibi = c.sinks = true;
+  c.softcap = 30, c.spread = 3;  // by a series
+  check(stream, c);
+  c.softcap = 0, c.spread = 1, c.alibi = c.sinks = true;
   check(stream, c);
   c.alibi = false, c.layout = HeadLayout::positions_first, c.sequences = {{100, 100}, {7, 150}, {64, 33}};
   check(stream, c);
@@ -97,6 +99,19 @@ TEST_F(Attention, TakesScalesOfE4m3OfAnySize) {
     stream.synchronize();
     EXPECT_LT(attention.error(), 1) << "scales whose product is 1 / " << back;
   }
+}
+
+// All scores are alike then, but for those that are not seen.
+TEST_F(Attention, TakesAScaleOfE4m3OfZero) {
+  AttentionCase c = of_e4m3(64);
+  c.scale = 1e-30f, c.mask = AttentionMask::causal();
+  const RandomAttention attention(stream, c, 1);
+  AttentionRequest request = attention.request();
+  const Buffer zero = Buffer::of<float>(device, std::vector{0.f});
+  request.k_descale = zero.view(f32, {1}), request.scale = 0.125f;
+  wm::attention(stream, request);
+  stream.synchronize();
+  EXPECT_LT(attention.error(), 1);
 }
 
 TEST_F(Attention, TakesScalesOfE4m3WithAnyStrides) {

@@ -227,17 +227,21 @@ TEST(GemmRanking, TriesTilesThatFitTheShape) {
   }
 }
 
+// The chip that plans were measured on.
+const ChipRates h200 = [] {
+  DeviceInfo info{};
+  info.name = "NVIDIA H200";
+  info.arch = Architecture::parse("sm_90a");
+  info.multiprocessors = 132;
+  info.shared_bytes_per_multiprocessor = 233472;
+  info.l2_bytes = std::size_t{60} << 20;
+  return rates_of(info);
+}();
+
 // Measured favourites for a few rows, which the model's estimates do not tell from others.
 TEST(GemmRanking, TakesTheMeasuredFavouriteForAFewRows) {
-  DeviceInfo h200{};
-  h200.name = "NVIDIA H200";
-  h200.arch = Architecture::parse("sm_90a");
-  h200.multiprocessors = 132;
-  h200.shared_bytes_per_multiprocessor = 233472;
-  h200.l2_bytes = std::size_t{60} << 20;
-  const ChipRates rates = rates_of(h200);
-  const auto first = [&](const GemmKind& kind, const GemmShape& shape) {
-    return text_of(rank(kind, shape, rates).front().plan);
+  const auto first = [](const GemmKind& kind, const GemmShape& shape) {
+    return text_of(rank(kind, shape, h200).front().plan);
   };
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
   for (const GemmKind& kind : {GemmKind{}, e4m3}) {
@@ -247,6 +251,24 @@ TEST(GemmRanking, TakesTheMeasuredFavouriteForAFewRows) {
   }
   EXPECT_NE(first({}, {3, 26784, 1472}), "64x16 s16 c4x1 g1 exchange") << "rows that begin at a line";
   EXPECT_EQ(first({}, {3, 64, 30528}), "64x16 s16 c1x1x16 g1 exchange") << "one tile, as many blocks as may share it";
+}
+
+// Which of a ranking's plans, from one on, has the shortest estimate.
+std::ptrdiff_t best_from(std::ptrdiff_t first, const GemmShape& shape) {
+  const auto ranking = rank({}, shape, h200);
+  const auto shorter = [](const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; };
+  return std::min_element(ranking.begin() + first, ranking.end(), shorter) - ranking.begin();
+}
+
+TEST(GemmRanking, KeepsTheOrderBehindAFavourite) {
+  EXPECT_EQ(best_from(1, {1, 31280, 20256}), 1);
+  EXPECT_EQ(best_from(1, {3, 26784, 1456}), 1);
+}
+
+TEST(GemmRanking, HasNoFavouriteForBatchesAndMoreRows) {
+  for (const GemmShape& shape :
+       {GemmShape{1, 31280, 20256, 2}, {3, 26784, 1456, 2}, {17, 31280, 20256}, {24, 26784, 1456}})
+    EXPECT_EQ(best_from(0, shape), 0) << shape.m << " rows, batch of " << shape.batch;
 }
 
 // What was measured on an H200 (docs/gemm.md): the estimate stays within a third of it for most families' plans, and is
