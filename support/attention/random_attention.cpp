@@ -66,6 +66,8 @@ Weight in_e4m3(double exact, double slack) {
   const double low = rounded(exact * std::exp(-slack)), high = rounded(exact * std::exp(slack));
   return {rounded(exact), high - low};
 }
+// In f16, relative to the largest: what is less than its normal numbers is a multiple of 2^-24.
+Weight in_f16(double exact) { return {exact, exact < 0x1p-14 ? std::min(exact, 0x1p-25) : 0}; }
 // What a sum that keeps 13 bits may lose in each step of 32, whose terms are cut off one by one, where it or a term is
 // at most so large.
 double cut_off(std::int64_t terms, double largest) {
@@ -339,7 +341,9 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
     const double exact = std::exp(score[size(j - from)] - most);
     // Powers are approximate, and their arguments rounded.
     const double own_slack = slack_of[size(j - from)] + 1e-6 * (1 + std::fabs(score[size(j - from)]));
-    const Weight weight = p.narrow() ? in_e4m3(exact, own_slack) : Weight{exact, 0};
+    const Weight weight = p.narrow()              ? in_e4m3(exact, own_slack)
+                          : p.dtype == DType::f16 ? in_f16(exact)
+                                                  : Weight{exact, 0};
     const float* const value = &v[kv_index(sequence, kv_head, j, true)];
     total += exact;
     for (std::size_t i = 0; i < expected.size(); ++i) {
