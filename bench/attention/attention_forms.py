@@ -1,5 +1,6 @@
 """What forms of attention cost beside our own plain kernel, in one process, in turns: ALiBi, sinks, softcap and documents
-by keys visited, head dims beside the size they are padded to, query heads packed into a tile beside unpacked ones."""
+by keys visited (several documents also beside a plain kernel that gets them as sequences, whose tiles are as short),
+head dims beside the size they are padded to, query heads packed into a tile beside unpacked ones."""
 import concurrent.futures
 import re
 
@@ -25,6 +26,17 @@ class Problem:
         return ours.run(described[0]), graph_of([lambda i=i: ours.run(described[i % 2]) for i in range(calls)])
 
 
+class Sequences(Problem):
+    """The documents of a mask, one behind the other, as sequences."""
+
+    def __init__(self, batch, heads, lengths, dim, causal):
+        lengths = lengths * batch
+        make = lambda: torch.randn(sum(lengths), heads, dim, device="cuda", dtype=torch.bfloat16)
+        self.sets, self.out = [(make(), make(), make()) for _ in range(2)], make()
+        offsets = torch.tensor([0] + lengths, device="cuda").cumsum(0).to(torch.int32)
+        self.causal, self.form = causal, {"offsets": offsets, "lengths": lengths}
+
+
 def document_numbers(count, length):
     begins = torch.randint(0, length, (count,), device="cuda")
     numbers = torch.zeros(length, device="cuda", dtype=torch.int32)
@@ -44,6 +56,10 @@ def keys_visited(plan, length, causal, documents=None):
     return total * rows
 
 
+def document_lengths(numbers):
+    return torch.unique_consecutive(numbers, return_counts=True)[1].tolist()
+
+
 def forms_of(heads, length):
     slopes = torch.tensor([2.0 ** (-8 * (h + 1) / heads) for h in range(heads)], device="cuda")
     sinks = torch.randn(heads, device="cuda")
@@ -61,6 +77,14 @@ def contests():
                 yield (f"{name}, {batch} x {heads} x {length} x {dim}{' causal' if causal else ''}",
                        lambda b=batch, h=heads, n=length, d=dim, c=causal, f=form: Problem(b, h, h, n, n, d, c, **f), [None],
                        lambda b=batch, h=heads, n=length, d=dim, c=causal: Problem(b, h, h, n, n, d, c), [None], visited, "at most 1.10")
+                documents = form.get("documents")
+                if documents is None or len(lengths := document_lengths(documents)) == 1:
+                    continue
+                in_all = lambda a, b, c=causal, n=length, d=documents, l=lengths: (
+                    keys_visited(a, n, c, d) / sum(keys_visited(b, each, c) for each in l))
+                yield (f"{name} beside sequences, {batch} x {heads} x {length} x {dim}{' causal' if causal else ''}",
+                       lambda b=batch, h=heads, n=length, d=dim, c=causal, f=form: Problem(b, h, h, n, n, d, c, **f), [None],
+                       lambda b=batch, h=heads, l=lengths, d=dim, c=causal: Sequences(b, h, l, d, c), [None], in_all, "at most 1.10")
     for dim, padded in PADDED:
         for causal in (False, True):
             of = lambda d, c=causal: Problem(2, 16, 16, 4096, 4096, d, c)

@@ -48,12 +48,12 @@ std::string functions_of(const AttentionText& text) {
 }  // namespace
 
 KernelSource attention_source(const AttentionPlan& plan, const AttentionText& text) {
-  const std::string instructions =
-      plan.tensor_memory() ? "tcgen05_access" : fmt::format("wgmma_{}", name_of(plan.kind.element));
+  const auto include = [](std::string_view header) { return fmt::format("#include \"warpmill/{}.cuh\"\n", header); };
+  std::string includes =
+      include(plan.tensor_memory() ? "ptx/tcgen05_access" : fmt::format("ptx/wgmma_{}", name_of(plan.kind.element)));
+  if (plan.bias_by_product() && plan.kind.element != DType::bf16) includes += include("ptx/wgmma_bf16");
   const std::string_view kernel = plan.tensor_memory() ? "sm100" : "sm90";
-  return {"attention.cu",
-          fmt::format("#include \"warpmill/ptx/{}.cuh\"\n#include \"warpmill/attention/{}.cuh\"\n{}", instructions,
-                      kernel, functions_of(text)),
+  return {"attention.cu", includes + include(fmt::format("attention/{}", kernel)) + functions_of(text),
           fmt::format("wm::attention_{}<wm::AttentionPlan{}>", kernel, cpp_text(plan.compiled()))};
 }
 

@@ -68,6 +68,7 @@ std::vector<Problem> problems() {
           {"sequences, the output leaves from where Q was", long_sequences, {.keys = 64, .strips = 0}},
           {"unequal dims, softcap, f16, no logarithms", uneven, {.keys = 64, .strips = 2}},
           {"ALiBi and sinks", biased, {.keys = 64}},
+          {"ALiBi and sinks, one group", biased, {.keys = 64, .groups = 1}},
           {"expressions that choose steps", documents, {.keys = 48}},
           {"packed heads", packed, {.keys = 64, .groups = 1, .packed = 4}},
           {"lengths on the device", lengths, {.keys = 64}},
@@ -133,7 +134,8 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
-  const Problem &plain = all[0], &in_place = all[3], &varying = all[4], &narrow = all[14], &early = all[15];
+  const Problem &plain = all[0], &in_place = all[3], &varying = all[4], &biased = all[10], &narrow = all[15],
+                &early = all[16];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -157,14 +159,20 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
        "          wgmma::wait<0>(sums.value);\n          v_ring.release(v_stage);",
        "          v_ring.release(v_stage);"},
       {"registers are given to wgmma without its fence", plain,
-       "        wgmma::fence();\n        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        if",
-       "        multiply(scores, q, 0, shared.k[k_stage.index], false);\n        if"},
+       "        wgmma::fence();\n        multiply_keys(k_stage, steps.after(step));",
+       "        multiply_keys(k_stage, steps.after(step));"},
       {"the output is stored without a fence between the proxies", plain,
        "if constexpr (by == StripStore::engine) fence::proxy_async_shared();", ""},
       {"a strip is written again while its store may still read it", plain,
        "if (together_.first()) bulk::wait_group_read<buffers - 1>();", ""},
-      {"a turn is not handed over", plain, "      turns.hand_over();\n      wgmma::wait<0>(scores.value);",
-       "      wgmma::wait<0>(scores.value);"},
+      {"a turn is not handed over", plain, "      turns.hand_over();\n      shift_scores(steps.first());",
+       "      shift_scores(steps.first());"},
+      {"a slope is read before it is written", biased,
+       "fill(alibi.slope());\n      barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);",
+       "fill(alibi.slope());"},
+      {"a slope is written without a fence between the proxies", biased,
+       "half - first - second, 0.f), 0, 0};\n    }\n    fence::proxy_async_shared();",
+       "half - first - second, 0.f), 0, 0};\n    }"},
       {"a tile is read before it was told", plain,
        "const Stage stage = ring_.wait();\n    tile = shared_.tile[stage.index];",
        "const Stage stage = ring_.next(); ring_.skip(1);\n    tile = shared_.tile[stage.index];"},

@@ -53,13 +53,20 @@ std::vector<AttentionKind> sample_of_kinds() {
                      .mask = window,
                      .softcap = true,
                      .sequences = true,
-
                      .alibi = Alibi::both_sides,
                      .sinks = true});
   }
+  for (const int dim : {64, 96, 128, 192, 256}) {
+    AttentionKind kind{.head_dim = dim, .value_dim = dim, .sequences = true, .alibi = Alibi::both_sides};
+    kind.mask = {.right = true, .left = true};
+    kinds.push_back(kind);
+    kind.element = DType::f16, kind.mask.left = false, kind.alibi = Alibi::before;
+    kinds.push_back(kind);
+  }
   for (const int dim : {64, 128, 256}) {
     const ExpressionFacts documents{.mask = true, .skip = true, .whole = true};
-    kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .expressions = documents});
+    for (const bool causal : {false, true})
+      kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = causal}, .expressions = documents});
     kinds.push_back({.head_dim = dim, .value_dim = dim, .expressions = {.score = true}});
   }
   for (const int dim : {64, 128, 256}) {

@@ -4,8 +4,60 @@
 #include "warpmill/attention/scales.cuh"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/attention/tiles.cuh"
+#include "warpmill/ptx/wgmma.cuh"
+#include "warpmill/tile/element.cuh"
 
 namespace wm {
+
+// A bias that is a line along the keys of a step is a product of two thin operands: the slope, the same for all rows,
+// and the number of each key in its step. An operand has 16 elements along k; here the second eight are the first once
+// more, so it takes 16 bytes a key, and the slope only 8 rows of 16 bytes, which are all rows at once.
+
+// All eight elements of a key are its number, in bf16.
+template <int keys>
+struct alignas(128) KeyNumbers {
+  static_assert(keys <= 256, "whole numbers that bf16 has");
+  Quad<u32> key[keys];
+
+  // By the threads of a block; they meet before anybody multiplies.
+  WM_DEVICE void fill() {
+    for (u32 i = threadIdx.x; i < keys; i += blockDim.x) {
+      const u32 pair = pack<bf16>(f32(i), f32(i));
+      key[i] = {pair, pair, pair, pair};
+    }
+    fence::proxy_async_shared();
+  }
+  WM_DEVICE wgmma::Descriptor operand() {
+    return wgmma::descriptor(SharedAddress(key), 0, 8 * sizeof(key[0]), wgmma::Swizzle::none);
+  }
+};
+
+// On which side of a group's queries the keys of a step lie.
+enum class KeySide : u32 { before, behind, around };
+
+// Of a group's head, for each side: the slope, the other way, or nothing. Three numbers of 8 bits add up to half of it.
+template <int sides>
+struct alignas(128) SlopeOperand {
+  Quad<u32> row[sides][8];
+  volatile f32 slope;  // read again for each step: it would take a register all along
+
+  // By the threads of a group, whose products with the one before are done, and which meet before the next.
+  WM_DEVICE void fill(f32 of_head) {
+    const u32 thread = thread_of_warpgroup();
+    if (thread == 0) slope = of_head;
+    if (thread < sides * 8) {
+      const auto top = [](f32 x) { return __uint_as_float(__float_as_uint(x) & 0xffff0000u); };
+      const KeySide side = KeySide(thread / 8);
+      const f32 half = side == KeySide::before ? 0.5f * of_head : side == KeySide::behind ? -0.5f * of_head : 0.f;
+      const f32 first = top(half), second = top(half - first);
+      row[thread / 8][thread % 8] = {pack<bf16>(first, second), pack<bf16>(half - first - second, 0.f), 0, 0};
+    }
+    fence::proxy_async_shared();
+  }
+  WM_DEVICE wgmma::Descriptor operand(KeySide side) {
+    return wgmma::descriptor(SharedAddress(row), 0, 0, wgmma::Swizzle::none) + u32(side) * sizeof(row[0]);
+  }
+};
 
 // Of one head and the queries of a group.
 template <AttentionPlan plan>
@@ -24,38 +76,71 @@ class AlibiBias {
   // the one before, and weights made without a look would mostly be made twice.
   WM_DEVICE bool rising(i32 step) const { return (step + 1) * plan.keys - 1 > diagonal_; }
 
-  // To the scores of a step. Where all its keys lie on one side of the queries, the bias is one line for each row: what
-  // is the same for all keys of it goes into the softmax as a shift, and a score takes one instruction. `Scores` are
-  // what a thread has of the step: a Fragment, or a whole row.
+  // Whether it has keys on both sides of them: no line, but a roof.
+  WM_DEVICE bool around(i32 step) const { return side(step) == KeySide::around; }
+
+  // Queues, behind the product that makes the scores of a step, one that adds the line along its keys: a score takes no
+  // instruction of its own then.
+  template <class Slope>
+  WM_DEVICE void multiply(Fragment<plan.keys>& scores, Slope& slope, KeyNumbers<plan.keys>& numbers, i32 step) const {
+    wgmma::multiply<bf16>(scores.value, slope.operand(side(step)), numbers.operand(), true);
+  }
+  WM_DEVICE f32 slope() const { return slope_; }
+
+  // Where all keys of a step lie on one side of the queries, the bias is one line for each row: what is the same for
+  // all keys of it goes into the softmax as a shift, which is known before the scores are.
   template <class Scores, class Softmax>
-  WM_DEVICE void add(Scores& scores, i32 step, Softmax& softmax) const {
-    const i32 first = step * plan.keys;
-    f32 distance[Scores::halves];  // of the thread's first key, seen from each of its rows
+  WM_DEVICE void shift(i32 step, Softmax& softmax, f32 head_slope) const {
+    const KeySide side = this->side(step);
+    const f32 slope = side == KeySide::before ? head_slope : side == KeySide::behind ? -head_slope : 0.f;
     typename Softmax::Rows shift;
 #pragma unroll
     for (int half = 0; half < Scores::halves; ++half)
-      distance[half] = f32(first + i32(scores.column(0)) - diagonal_ - i32(scores.row_of_half(half)));
-    const bool before = plan.kind.alibi == Alibi::before || first + plan.keys - 1 <= diagonal_;
-    if (before || first >= diagonal_ + plan.group_rows() - 1) {
-      const f32 slope = before ? slope_ : -slope_;
+      shift.value[half] =
+          slope * scale_ * f32(distance<Scores>(step, half) + (by_product ? 0 : first_column<Scores>()));
+    softmax.shift(shift);
+  }
+  // To the scores themselves: one instruction for each, or none; where keys lie on both sides two.
+  template <class Scores>
+  WM_DEVICE void add(Scores& scores, i32 step, f32 head_slope) const {
+    const KeySide side = this->side(step);
+    if (side == KeySide::around) {
+      f32 bias[Scores::halves];
 #pragma unroll
-      for (int i = 0; i < scores.count; ++i) scores.value[i] = fmaf(slope, f32(scores.offset(i)), scores.value[i]);
-#pragma unroll
-      for (int half = 0; half < Scores::halves; ++half) shift.value[half] = slope * distance[half] * scale_;
-    } else {
-#pragma unroll
-      for (int half = 0; half < Scores::halves; ++half) {
-        distance[half] *= slope_;  // a bias now
-        shift.value[half] = 0.f;
-      }
+      for (int half = 0; half < Scores::halves; ++half)
+        bias[half] = head_slope * f32(distance<Scores>(step, half) + first_column<Scores>());
 #pragma unroll
       for (int i = 0; i < scores.count; ++i)
-        scores.value[i] -= fabsf(fmaf(slope_, f32(scores.offset(i)), distance[scores.half(i)]));
+        scores.value[i] -= fabsf(fmaf(head_slope, f32(scores.offset(i)), bias[scores.half(i)]));
+    } else if constexpr (!by_product) {
+      const f32 slope = side == KeySide::before ? head_slope : -head_slope;
+#pragma unroll
+      for (int i = 0; i < scores.count; ++i) scores.value[i] = fmaf(slope, f32(scores.offset(i)), scores.value[i]);
     }
-    softmax.shift(shift);
+  }
+  // Both, of a slope that is kept here. `Scores` are what a thread has of the step: a Fragment, or a whole row.
+  template <class Scores, class Softmax>
+  WM_DEVICE void apply(Scores& scores, i32 step, Softmax& softmax) const {
+    shift<Scores>(step, softmax, slope_);
+    add(scores, step, slope_);
   }
 
  private:
+  static constexpr bool by_product = plan.bias_by_product();
+  // From the key opposite one of the thread's rows to the step's first.
+  template <class Scores>
+  WM_DEVICE i32 distance(i32 step, int half) const {
+    return step * plan.keys - diagonal_ - i32(Scores::row_of_half(half));
+  }
+  template <class Scores>
+  static WM_DEVICE i32 first_column() {
+    return i32(Scores::column(0));
+  }
+  WM_DEVICE KeySide side(i32 step) const {
+    if (plan.kind.alibi == Alibi::before || (step + 1) * plan.keys - 1 <= diagonal_) return KeySide::before;
+    return step * plan.keys >= diagonal_ + plan.group_rows() - 1 ? KeySide::behind : KeySide::around;
+  }
+
   f32 slope_;  // in scores that are not scaled yet
   f32 scale_;
   i32 diagonal_;  // the key opposite the first query

@@ -1,6 +1,7 @@
 // A block's shared memory and barriers, and the way out of it.
 #pragma once
 
+#include "warpmill/attention/alibi.cuh"
 #include "warpmill/attention/copy_rows.cuh"
 #include "warpmill/attention/expression.cuh"
 #include "warpmill/attention/softmax.cuh"
@@ -23,6 +24,8 @@ struct AttentionShared : ArrivingTiles<plan> {
   KTile k[plan.stages];
   VTile v[plan.stages];
   Select<(plan.strips > 0), Strip, Nothing> out[plan.groups][plan.strips > 0 ? plan.strips : 1];
+  Select<plan.bias_by_product(), KeyNumbers<plan.keys>, Nothing> key_numbers;
+  Select<plan.bias_by_product(), SlopeOperand<plan.key_sides()>, Nothing> slope[plan.groups];
   RingBarriers<1> q_ring[plan.groups];
   RingBarriers<plan.stages> k_ring, v_ring;
   u64 tail[plan.stages];

@@ -111,7 +111,7 @@ struct AttentionPlan {
   constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns()) / strip_columns(); }
   constexpr int shared_bytes() const {
     return groups * (q_bytes() + strips * strip_bytes()) + stages * (k_bytes() + v_bytes() + transposed_bytes()) +
-           barrier_bytes();
+           rounded(bias_bytes() + barrier_bytes(), 1024);
   }
 
   // Tensor memory: the scores of both groups, then their sums of values, 128 columns each. Weights lie over the scores
@@ -149,13 +149,22 @@ struct AttentionPlan {
   }
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
+  constexpr bool masks_only() const {
+    return kind.expressions.any() && !kind.expressions.score && kind.alibi == Alibi::none && !kind.softcap &&
+           !kind.narrow() && !kind.has_tails() && !kind.mask.left;
+  }
   constexpr int other_registers() const {
+    if (bias_by_product()) {
+      if (kind.value_dim > 192) return kind.mask.left ? 60 : 48;
+      return groups == 3 && kind.alibi == Alibi::both_sides && kind.sinks ? 48 : 40;
+    }
     if (!changes_scores()) {
       if (!moves_registers()) return 56;  // a group alone that holds 200 spills
       if (!kind.narrow()) return 28;
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
+    if (masks_only()) return groups == 3 ? 36 : kind.value_dim > 192 ? 56 : 52;
     if (kind.value_dim > 192) return 60;
     if (!kind.expressions.any()) return 40;
     return groups < 3 ? 52 : kind.mask.right ? 56 : 48;
@@ -167,6 +176,14 @@ struct AttentionPlan {
   constexpr bool begins_at_diagonal() const {
     return kind.alibi == Alibi::both_sides && !kind.expressions.of_steps() && !tensor_memory();
   }
+
+  // ALiBi's line along the keys of a step comes with the product that makes the scores (alibi.cuh); what changes scores
+  // before the bias is added, or without being told the step, leaves it to instructions for each score.
+  constexpr bool bias_by_product() const {
+    return kind.alibi != Alibi::none && !tensor_memory() && !kind.narrow() && !kind.softcap && !kind.expressions.any();
+  }
+  constexpr int key_sides() const { return kind.alibi == Alibi::both_sides ? 3 : 1; }
+  constexpr int bias_bytes() const { return bias_by_product() ? keys * 16 + groups * (key_sides() + 1) * 128 : 0; }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
@@ -189,7 +206,7 @@ struct AttentionPlan {
     if (moves_registers() && registers() > registers_at_start())
       return "the roles take more registers than the block is started with";
     if (const char* const words = kind_problem()) return words;
-    if (changes_scores() && kind.value_dim > 192 && strips != 1)
+    if (changes_scores() && !bias_by_product() && !masks_only() && kind.value_dim > 192 && strips != 1)
       return "with ALiBi or expressions and values of more than 192 there are registers for one strip";
     if (held_registers() + other_registers() > multiply_registers())
       return "scores and sums leave a multiply thread too few registers";

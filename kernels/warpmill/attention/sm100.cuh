@@ -176,7 +176,7 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
       TensorRow<plan.keys> scores = of.scores.template load_row<plan.keys>(0);
       tcgen05::wait_load();  // the weights come over them
       if constexpr (plan.kind.softcap) Softcap<plan>(scales).cap(scores);
-      if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
+      if constexpr (plan.kind.alibi != Alibi::none) alibi.apply(scores, step, softmax);
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
       if (!own.whole(step)) own.hide(scores, step);
       if constexpr (plan.kind.expressions.mask)

@@ -10,6 +10,7 @@
 //                   v[stage]    (value_dim, keys)    MN-major: a row for each key; of 8 bits K-major
 //                   arriving[stage]  (keys, value_dim)  of 8 bits only: values as they come, before they are transposed
 //                   out[group]  (64, 64)             a strip of the output, unless it leaves from q[group]
+//                   key_numbers (keys, 8), slope[group] (8, 8)  K-major: ALiBi's, not swizzled
 //   barriers        q[g].full   1 arrival (the load thread, which announces the bytes) + the bytes
 //                   q[g].empty  1 arrival of group g
 //                   k.full, v.full    as q's; k.empty, v.empty: 1 arrival of each group
@@ -24,7 +25,6 @@
 // both sides from the diagonal on (StepOrder in mask.cuh).
 #pragma once
 
-#include "warpmill/attention/alibi.cuh"
 #include "warpmill/attention/block.cuh"
 #include "warpmill/attention/load.cuh"
 #include "warpmill/attention/softcap.cuh"
@@ -108,6 +108,20 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
 
     Fragment<plan.keys> scores;
     RegisterOperand<E, plan.keys> weights;
+    Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
+    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
+    if constexpr (plan.bias_by_product()) {  // the last product with values came after all with the slope before
+      shared.slope[group].fill(alibi.slope());
+      barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);
+    }
+    const auto multiply_keys = [&](const Stage& stage, i32 of_step) {
+      multiply(scores, q, 0, shared.k[stage.index], false);
+      if constexpr (plan.bias_by_product()) alibi.multiply(scores, shared.slope[group], shared.key_numbers, of_step);
+    };
+    const auto shift_scores = [&](i32 of_step) {
+      if constexpr (plan.bias_by_product())
+        alibi.template shift<Fragment<plan.keys>>(of_step, softmax, shared.slope[group].slope);
+    };
     // No product reads it: without it scores seem to live from one tile to the next, where copies of rows need
     // registers.
     if constexpr (plan.kind.has_tails() && plan.strips == 0) scores.clear();
@@ -115,17 +129,16 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       const Stage k_stage = k_ring.wait();
       turns.take();
       wgmma::fence();
-      multiply(scores, q, 0, shared.k[k_stage.index], false);
+      multiply_keys(k_stage, steps.first());
       wgmma::commit();
       turns.hand_over();
+      shift_scores(steps.first());
       wgmma::wait<0>(scores.value);
       k_ring.release(k_stage);
     }
     bool started = false;  // the sums hold something
     i32 step = chooses ? chosen.number : steps.first();
     const Expressions<plan> expressions(args, scales, tile, first_query);
-    Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
-    if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
     // A cap alone may be left to the weights.
     constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && Softcap<plan>::by_series;
     const Softcap<plan> softcap(scales);
@@ -133,7 +146,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     const auto adjust = [&] {      // the scores of the step, before anybody weighs them
       capped = false;
       if constexpr (plan.kind.softcap && !caps_late) softcap.cap(scores);
-      if constexpr (plan.kind.alibi != Alibi::none) alibi.add(scores, step, softmax);
+      if constexpr (plan.kind.alibi != Alibi::none && !plan.bias_by_product()) alibi.apply(scores, step, softmax);
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
     };
     adjust();
@@ -149,6 +162,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       // The first step, those that some row does not see wholly, and where weights have grown too large.
       stamp<"multiply", "look">(step);
       if (caps_late && !capped) softcap.cap(scores);
+      if constexpr (plan.bias_by_product())
+        if (alibi.around(step)) alibi.add(scores, step, shared.slope[group].slope);
       if (!own.whole(step)) own.hide(scores, step);
       if constexpr (plan.kind.expressions.mask)
         if (!chosen.whole) expressions.hide(scores, step);
@@ -169,12 +184,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         turns.take();
         stamp<"multiply", "product">(step);
         wgmma::fence();
-        multiply(scores, q, 0, shared.k[k_stage.index], false);
+        multiply_keys(k_stage, steps.after(step));
         if constexpr (plan.early) wgmma::commit();
         multiply(sums, weights, shared.v[v_stage.index], started);
         wgmma::commit();
         turns.hand_over();
         if constexpr (chooses) chosen = chooser.next();  // under the products
+        shift_scores(steps.after(step));
         if constexpr (plan.early) {
           wgmma::wait<1>(scores.value);
           k_ring.release(k_stage);
@@ -192,8 +208,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         stamp<"multiply", "softmax">(step);
         adjust();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
-        if constexpr (plan.kind.alibi == Alibi::both_sides && !plan.begins_at_diagonal())
-          if (alibi.rising(step)) break;
+        if constexpr (plan.kind.alibi == Alibi::both_sides)
+          if (plan.begins_at_diagonal() ? plan.bias_by_product() && alibi.around(step) : alibi.rising(step)) break;
         if constexpr (plan.early) {
           RegisterOperand<E, plan.keys> fresh;
           const bool weighed = own.whole(step) && weigh_blindly(fresh);
@@ -242,6 +258,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
   auto& shared = shared_memory<AttentionShared<plan>>();
 
   start_stamps();
+  if constexpr (plan.bias_by_product()) shared.key_numbers.fill();
   if (threadIdx.x == 0) {
     for (int group = 0; group < plan.groups; ++group) typename Rings::Q(shared.q_ring[group]).init();
     typename Rings::K(shared.k_ring).init();
