@@ -12,7 +12,7 @@ namespace wm::bench {
 namespace {
 
 constexpr std::size_t traits = std::tuple_size_v<plan::GemmTraits>;
-constexpr std::size_t most_limits = 48;  // that are tried for a trait
+constexpr std::size_t most_limits = 150;  // that are tried for a trait
 constexpr double weight_of_far = 0.3;
 constexpr double steadiness = 1;  // pairs with nothing left to explain, added to each answer
 

@@ -6,7 +6,7 @@
 namespace wm::bench {
 
 struct TreeOptions {
-  int trees = 128;
+  int trees = 224;
   int leaves = 20;                             // answers of a tree, at most
   double part = 0.12;                          // of what is left, that each tree explains
   double least = 15;                           // pairs that an answer rests on, by weight

@@ -123,7 +123,7 @@ struct CalibrateGemmCommand {
   int random = 60, plans = 12, random_plans = 12, rounds = 7;
   std::uint64_t seed = 1;
   int steps = 3000;
-  int trees = 128;
+  int trees = 224;
   std::filesystem::path out;  // none: the user's own table
 };
 int calibrate_gemm(const CalibrateGemmCommand& command);

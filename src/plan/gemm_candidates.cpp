@@ -66,7 +66,14 @@ void add_wgmma_plans(Collector& to) {
       for (const ClusterShape cluster : sharing) {
         const int blocks = cluster.m * cluster.n;
         to.add({.tile = {64, n}, .cluster = cluster, .multiply_groups = 1, .exchange = exchange});
-        if (n >= 32) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
+        // A few rows against many: a block each for as many as there are multiprocessors, or for half of them, so that
+        // the next product's blocks find room before ours end.
+        const bool few = n == 16 && exchange && cluster.n == 1;
+        if (n >= 32 || few) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
+        if (few && blocks <= 2) {
+          to.add({.tile = {192, n}, .cluster = cluster, .multiply_groups = 3, .exchange = exchange});
+          to.add({.tile = {256, n}, .cluster = cluster, .exchange = exchange});
+        }
         if (n >= 64 && n <= 160 && blocks <= 2) to.add({.tile = {256, n}, .cluster = cluster, .exchange = exchange});
         if (n >= 64 && n <= 192)
           to.add({.tile = {192, n}, .cluster = cluster, .multiply_groups = 3, .exchange = exchange});

@@ -161,15 +161,11 @@ double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch
 using Favourite = bool (*)(const GemmPlan&);
 Favourite favourite_of(const GemmKind& kind, const GemmShape& shape) {
   const std::int64_t few = std::min(shape.m, shape.n), many = std::max(shape.m, shape.n);
-  const std::int64_t row = shape.k * kind.operand_bytes(), bytes = many * row;
+  const std::int64_t bytes = many * shape.k * kind.operand_bytes();
   if (shape.batch > 1 || few > 16) return nullptr;
   if (bytes >= 100'000'000)  // each block alone, and none ends before the others
     return [](const GemmPlan& plan) {
       return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster_size() == 1 && plan.split && plan.pieces == 0;
-    };
-  if (few > 1 && many >= 10'000 && bytes >= 20'000'000 && alignment(row) <= 32)  // rows that begin anywhere in a line
-    return [](const GemmPlan& plan) {
-      return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster.m == 4 && plan.cluster_size() == 4 && !plan.split;
     };
   return nullptr;
 }

@@ -31,7 +31,7 @@ std::vector<MeasuredPlan> measured_on(const plan::GemmModel& chip) {
 
 TEST(GemmCalibration, FindsAChipThatDiffers) {
   plan::GemmModel chip;
-  chip.strip *= 2.5, chip.l2_rate *= 0.4, chip.two_groups *= 1.6, chip.turns_of_128 *= 1.5;
+  chip.strip *= 4, chip.l2_rate *= 0.3, chip.two_groups *= 1.6, chip.turns_of_128 *= 1.5;
   const auto pairs = measured_on(chip);
   EXPECT_NEAR(quality_of(chip, pairs, {}).mean_regret, 0, 1e-9);
   const ModelQuality before = quality_of({}, pairs, {});
