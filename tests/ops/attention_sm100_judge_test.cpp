@@ -188,7 +188,8 @@ TEST_F(AttentionSm100Judge, NoticesWhatIsLeftOut) {
       {"of two blocks, the first does not wait until the second has cleared its values", pairs_of_sequences,
        "            mbarrier::wait_parity<Scope::cluster>(second, phase);", "            ;"},
       {"of two blocks, the second has not read an answer when the next one comes", pairs_that_claim,
-       "      mbarrier::wait_parity<Scope::cluster>(&shared_.read, phase_ ^ 1);  // not before the first answer\n", ""},
+       "      mbarrier::wait_parity<Scope::cluster>(&shared_.read, phase_ ^ 1);  // at once before the first answer\n",
+       ""},
   };
   const auto every = static_cast<std::size_t>(asked("ATTENTION_CHANGES_EVERY", 4));
   for (std::size_t i = 0; i < std::size(changes); i += every) {

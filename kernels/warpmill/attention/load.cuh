@@ -18,7 +18,7 @@ WM_DEVICE void load_operand(Operand& operand, const TensorMap& map, u32 mn, u32 
   else
     operand.load(map, mn, first_k, matrix, full);
 }
-// Of two blocks, each has half of a step's keys, and of its values half of each.
+// Of two blocks, each brings its half of a step's keys.
 template <AttentionPlan plan, class Shared>
 WM_DEVICE void load_keys(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 kv_head, Shared& shared,
                          const Stage& stage) {

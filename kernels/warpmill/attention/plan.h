@@ -9,7 +9,7 @@
 namespace wm {
 
 // How a block comes to its next tile: from a counter that all ask; from a block that has not started, whose tile it
-// takes over; or by itself, of its share, which is every tile that is as many further on as there are blocks.
+// takes over; or by itself, from its share: of as many tiles as there are blocks, one.
 enum class TileSource : unsigned char { counter, claims, share };
 
 struct AttentionPlan {
@@ -29,8 +29,8 @@ struct AttentionPlan {
   bool early = false;
   int fma_pairs = 0;                       // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
   TileSource tiles = TileSource::counter;  // the others are tcgen05's; with claims there is a block for each tile
-  // Two blocks of a cluster multiply together (tcgen05): a tile has the queries of both, each block half of a step's
-  // keys, and of its values half of each.
+  // Two blocks of a cluster multiply together (tcgen05): a tile has the queries of both; of a step each block has half
+  // of the keys, and half of the values' columns.
   bool pair = false;
 
   template <class Plan, class Visit>

@@ -107,7 +107,7 @@ class Claims {
 template <u32 blocks>
 struct OwnClaimShared {
   alignas(16) cluster_launch::Answer answer;
-  u64 arrived, read;
+  u64 arrived, read;  // the barriers
 
   // As ClaimsShared's.
   WM_DEVICE void init() {
@@ -128,7 +128,7 @@ class OwnClaim {
     if constexpr (blocks == 1) {
       cluster_launch::request(&shared_.answer, &shared_.arrived);
     } else if (cluster::rank() == 0) {
-      mbarrier::wait_parity<Scope::cluster>(&shared_.read, phase_ ^ 1);  // not before the first answer
+      mbarrier::wait_parity<Scope::cluster>(&shared_.read, phase_ ^ 1);  // at once before the first answer
       cluster_launch::request_for_cluster(&shared_.answer, &shared_.arrived);
     }
   }

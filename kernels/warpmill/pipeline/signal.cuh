@@ -14,7 +14,7 @@ namespace wm {
 struct Arrivals {
   u32 tensor_cores = 0;  // commits
   u32 warps = 0;         // of each block
-  u32 blocks = 1;        // whose warps do, of the cluster's first: it is its barrier that they arrive at
+  u32 blocks = 1;        // of a cluster, whose warps do: all at the first one's barrier
   constexpr u32 all() const { return tensor_cores + warps * blocks; }
 };
 
