@@ -1,6 +1,7 @@
 // Warps that tell each other something: a barrier that says one thing, phase after phase: whoever is told waits for
 // every one of them in turn. Where data must also be given back, a Ring has both directions; a signal is enough where
-// the way back is another signal's.
+// the way back is another signal's. Where warps of several blocks arrive it is word of tensor memory alone, between
+// tcgen05's fences: a release to another block takes long.
 #pragma once
 
 #include "warpmill/pipeline/names.cuh"
@@ -30,7 +31,10 @@ class Signal {
     mbarrier::init(barrier_, arrivals.all());
   }
   WM_DEVICE void wait() {
-    mbarrier::wait_parity<scope>(barrier_, phase_);
+    if constexpr (arrivals.blocks == 1)
+      mbarrier::wait_parity(barrier_, phase_);
+    else
+      mbarrier::wait_parity_relaxed(barrier_, phase_);
     phase_ ^= 1;
   }
   // A whole warp, once each lane has done what is told.
@@ -41,7 +45,7 @@ class Signal {
     if constexpr (arrivals.blocks == 1)
       mbarrier::arrive(barrier_);
     else
-      mbarrier::arrive_remote<scope>(cluster::map(barrier_, 0));
+      mbarrier::arrive_remote_relaxed(cluster::map(barrier_, 0));
   }
   // Where a commit of the tensor cores arrives.
   WM_DEVICE SharedAddress committed() const {
@@ -50,7 +54,6 @@ class Signal {
   }
 
  private:
-  static constexpr Scope scope = arrivals.blocks > 1 ? Scope::cluster : Scope::block;
   SharedAddress barrier_;
   u32 phase_ = 0;
 };

@@ -130,6 +130,12 @@ WM_DEVICE void arrive_remote(ClusterAddress barrier, u32 count = 1) {
                  : "memory");
 }
 
+// mbarrier.arrive.relaxed.cluster.shared::cluster: for free, where all that passes is in tensor memory. It is ordered
+// by tcgen05::fence_before_thread_sync before this and fence_after_thread_sync behind the wait (PTX ISA 9.7.16.6.4).
+WM_DEVICE void arrive_remote_relaxed(ClusterAddress barrier) {
+  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier.value) : "memory");
+}
+
 // mbarrier.arrive_drop.release.cluster.shared::cluster.
 WM_DEVICE void arrive_drop_remote(ClusterAddress barrier, u32 count = 1) {
   asm volatile("mbarrier.arrive_drop.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
@@ -248,6 +254,18 @@ WM_DEVICE void wait_parity(SharedAddress barrier, u32 parity) {
   while (!try_wait_parity<scope>(barrier, parity)) {
   }
 #endif
+}
+
+// A loop of mbarrier.try_wait.parity.relaxed.cluster (sm_90): for arrive_remote_relaxed.
+WM_DEVICE void wait_parity_relaxed(SharedAddress barrier, u32 parity) {
+  u32 done;
+  do {
+    asm volatile(
+        "{.reg .pred p; mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+        : "=r"(done)
+        : "r"(barrier.value), "r"(parity)
+        : "memory");
+  } while (!done);
 }
 
 // A loop of test_wait (sm_80 on): returns when the phase of `state` has completed.

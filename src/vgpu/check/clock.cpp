@@ -79,14 +79,13 @@ void Clock::promote(Known from, Known to) {
 
 void Clock::promote_tensor(Known from, Known to) {
   for (Entry& entry : entries_)
-    if (entry.component >> 63 != 0 && (entry.component & tensor_line) != 0)
-      of(entry.times, to) = std::max(of(entry.times, to), of(entry.times, from));
+    if (entry.of_tensor()) of(entry.times, to) = std::max(of(entry.times, to), of(entry.times, from));
 }
 
 Clock Clock::tensor_done(Known way) const {
   Clock result;
   for (const Entry& entry : entries_)
-    if (entry.component >> 63 != 0 && (entry.component & tensor_line) != 0 && of(entry.times, way) != 0)
+    if (entry.of_tensor() && of(entry.times, way) != 0)
       result.entries_.push_back({entry.component, plainly(of(entry.times, way))});
   return result;
 }
@@ -103,15 +102,24 @@ Clock Clock::only(std::initializer_list<Known> kept) const {
   return result;
 }
 
+Clock::Entry Clock::Entry::until(Known way) const {
+  Entry result = *this;
+  for (u32& time : result.times) time = std::min(time, of(times, way));
+  return result;
+}
+
 Clock Clock::fenced(Known scope) const {
   Clock result;
-  for (const Entry& entry : entries_) {
-    const u32 until = of(entry.times, scope);
-    if (until == 0) continue;
-    Times times = entry.times;
-    for (u32& time : times) time = std::min(time, until);
-    result.entries_.push_back({entry.component, times});
-  }
+  for (const Entry& entry : entries_)
+    if (of(entry.times, scope) != 0) result.entries_.push_back(entry.until(scope));
+  return result;
+}
+
+Clock Clock::tensor_fenced() const {
+  Clock result;
+  for (const Entry& entry : entries_)
+    if (entry.of_tensor() && of(entry.times, Known::map_released) != 0)
+      result.entries_.push_back(entry.until(Known::map_released));
   return result;
 }
 

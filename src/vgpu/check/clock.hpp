@@ -82,6 +82,8 @@ class Clock {
   Clock only(std::initializer_list<Known> kept) const;
   // What a relaxed write passes on after a fence of the scope `fenced`.
   Clock fenced(Known fenced) const;
+  // Of lines of tcgen05, what it passes on after their fence before a synchronisation.
+  Clock tensor_fenced() const;
 
   bool empty() const { return entries_.empty(); }
 
@@ -89,6 +91,9 @@ class Clock {
   struct Entry {
     Component component;
     Times times;
+    bool of_tensor() const { return component >> 63 != 0 && (component & tensor_line) != 0; }
+    // As far as it is known in this way.
+    Entry until(Known way) const;
   };
   std::vector<Entry> entries_;  // by component
 };

@@ -93,7 +93,8 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   Clock message = state.clock.release(lanes);
   const Scope distance = &owner != &warp.block() ? Scope::cluster : Scope::block;
   if (effect.relaxed()) {
-    const Clock fenced = message.fenced(fenced_at(distance));
+    Clock fenced = message.fenced(fenced_at(distance));
+    fenced.join(message.tensor_fenced());
     message = message.only({Known::control});
     if (distance <= effect.scope) message.join(fenced);
   } else if (distance > effect.scope) {
@@ -193,6 +194,11 @@ void Judge::wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, co
     (effect.relaxed() ? learnt.pending.from(Scope::block) : learnt.clock) = barrier.done;
     const bool reaches = !effect.relaxed() && effect.scope != Scope::block;
     (reaches ? learnt.clock : learnt.pending.from(Scope::cluster)).join(barrier.peers_done);
+    if (effect.relaxed()) {  // that it has happened is seen; and fences of tcgen05 need no more of a wait
+      learnt.clock.join(barrier.done.only({Known::control}));
+      learnt.clock.join(barrier.done.tensor_fenced());
+      if (effect.scope != Scope::block) learnt.clock.join(barrier.peers_done.tensor_fenced());
+    }
   }
   learnt_.back().lanes |= me.lanes;
 }

@@ -26,6 +26,7 @@ __global__ void mbarriers(u32* out) {
   mbarrier::arrive_remote(remote);
   mbarrier::arrive_remote(remote, 2);
   mbarrier::arrive_remote<Scope::block>(remote);
+  mbarrier::arrive_remote_relaxed(remote);
   mbarrier::arrive_drop_remote(remote);
   mbarrier::arrive_expect_tx_remote(remote, 128);
   mbarrier::arrive_drop_expect_tx_remote(remote, 128);
@@ -36,6 +37,7 @@ __global__ void mbarriers(u32* out) {
   out[5] = mbarrier::try_wait_parity_for(&barrier, 0, 1000);
   mbarrier::wait_parity(&barrier, 0);
   mbarrier::wait_parity<Scope::cluster>(&barrier, 0);
+  mbarrier::wait_parity_relaxed(&barrier, 0);
 }
 
 template <Scope scope>
