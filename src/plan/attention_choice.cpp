@@ -101,7 +101,7 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
   std::vector<AttentionPlan> plans;
   for (const int keys : {224, 192, 176, 160, 144, 128, 112, 96, 80, 64, 48}) {
     if (keys > 176 && !kind.narrow()) continue;
-    if (keys == 144 && !kind.expressions.any()) continue;
+    if (keys == 144 && !AttentionPlan{.kind = kind}.masks_only()) continue;  // others have 160, or no more than 128
     if (plans.size() >= 2 && keys != 128 && keys != 96 && keys != 64) continue;
     for (const int strips : {2, 1, 0}) {  // a tile that has fewer than fit only waits longer
       const AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};

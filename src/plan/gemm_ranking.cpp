@@ -157,17 +157,12 @@ void correct(GemmEstimate& e, const GemmShape& asked, const GemmTrees& trees) {
 double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
 
 // Few rows against a large operand: of plans that only wait for memory, estimates differ by less than their error, and
-// one was measured to be the fastest nearly always. Which, or nothing. docs/gemm.md has the measurements.
-using Favourite = bool (*)(const GemmPlan&);
-Favourite favourite_of(const GemmKind& kind, const GemmShape& shape) {
+// one was measured to be the fastest nearly always: each block alone, and none ends before the others. docs/gemm.md has
+// the measurements.
+bool is_favourite(const GemmPlan& plan, const GemmKind& kind, const GemmShape& shape) {
   const std::int64_t few = std::min(shape.m, shape.n), many = std::max(shape.m, shape.n);
-  const std::int64_t bytes = many * shape.k * kind.operand_bytes();
-  if (shape.batch > 1 || few > 16) return nullptr;
-  if (bytes >= 100'000'000)  // each block alone, and none ends before the others
-    return [](const GemmPlan& plan) {
-      return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster_size() == 1 && plan.split && plan.pieces == 0;
-    };
-  return nullptr;
+  if (shape.batch > 1 || few > 16 || many * shape.k * kind.operand_bytes() < 100'000'000) return false;
+  return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster_size() == 1 && plan.split && plan.pieces == 0;
 }
 
 bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; }
@@ -232,11 +227,10 @@ std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, con
       std::partition_point(ranking.begin(), ranking.end(), [&](const GemmEstimate& e) { return e.seconds < limit; });
   std::for_each(ranking.begin(), end, [&](GemmEstimate& e) { correct(e, shape, *trees); });
   std::stable_sort(ranking.begin(), end, is_faster);
-  if (const Favourite is_favourite = favourite_of(kind, shape))
-    if (const auto favourite =
-            std::find_if(ranking.begin(), end, [&](const GemmEstimate& e) { return is_favourite(e.plan); });
-        favourite != end)
-      std::rotate(ranking.begin(), favourite, favourite + 1);
+  if (const auto favourite =
+          std::find_if(ranking.begin(), end, [&](const GemmEstimate& e) { return is_favourite(e.plan, kind, shape); });
+      favourite != end)
+    std::rotate(ranking.begin(), favourite, favourite + 1);
   return ranking;
 }
 

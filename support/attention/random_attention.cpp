@@ -134,7 +134,7 @@ RandomAttention::RandomAttention(const Stream& stream, const AttentionCase& prob
   fill_normal(k, p.dtype, 1, dice);
   fill_normal(v, p.dtype, 1, dice);
   for (std::int64_t head = 0; head < p.heads; ++head)
-    slopes_.push_back(std::exp2(-8 * static_cast<float>(head + 1) / static_cast<float>(p.heads)));
+    slopes_.push_back(p.slope_factor * std::exp2(-8 * static_cast<float>(head + 1) / static_cast<float>(p.heads)));
   sinks_.resize(size(p.heads));
   fill_normal(sinks_, DType::bf16, 3, dice);
   device_slopes_ = Buffer::of<float>(stream.device(), slopes_);
@@ -319,7 +319,7 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
     if (p.alibi) {
       const std::int64_t opposite = position + (p.mask.alignment == Alignment::ends ? s.used - s.queries : 0);
       const double bias = slopes_[size(head)] * std::fabs(static_cast<double>(opposite - j));
-      sum -= bias, error += 0x1p-22 * bias;
+      sum -= bias, error += 0x1p-22 * std::fabs(bias);
     }
     if (p.score_of) sum = p.score_of(sum, position, j, head, sequence), error += 1e-6 * std::fabs(sum);
     if (p.sees && !p.sees(position, j, head, sequence)) sum = -INFINITY;

@@ -37,6 +37,7 @@ struct AttentionCase {
   HeadLayout layout = HeadLayout::heads_first;
   bool lse = true;
   bool alibi = false, sinks = false;  // the usual slopes, 2^(-8 / heads) to 2^-8; normal random sinks
+  float slope_factor = 1;             // of all slopes
   // Expressions, and what they compute; arrays of the caller's by name.
   std::string score{}, mask_expression{}, skip{}, whole{};
   std::function<double(double score, std::int64_t q, std::int64_t k, std::int64_t head, std::int64_t batch)> score_of{};

@@ -209,7 +209,8 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
     EXPECT_GT(errors, 0u);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const Problem* p : {&plain, &in_place, &varying, &narrow, &early})  // the same way, with nothing left out
+  for (const Problem* p :
+       {&plain, &in_place, &varying, &biased, &narrow, &early})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

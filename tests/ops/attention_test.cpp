@@ -63,6 +63,9 @@ TEST_F(Attention, AddsSlopesAndSinks) {
       c.mask = mask, c.alibi = true, c.sinks = sequences;
       if (sequences) c.sequences = {{150, 150}, {5, 0}, {64, 200}}, c.softcap = 5;
       check(stream, c);
+      c.softcap = 0, c.slope_factor = -0.2f;  // far keys count for more: the bias has the slope's sign everywhere
+      c.head_dim = c.value_dim = std::min(largest_value_dim, sequences ? 256 : 128), c.dtype = f16;
+      check(stream, c);
     }
 }
 

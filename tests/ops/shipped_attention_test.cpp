@@ -60,6 +60,8 @@ std::vector<AttentionKind> sample_of_kinds() {
     AttentionKind kind{.head_dim = dim, .value_dim = dim, .sequences = true, .alibi = Alibi::both_sides};
     kind.mask = {.right = true, .left = true};
     kinds.push_back(kind);
+    kind.sinks = true;
+    kinds.push_back(kind);
     kind.element = DType::f16, kind.mask.left = false, kind.alibi = Alibi::before;
     kinds.push_back(kind);
   }
@@ -83,6 +85,7 @@ std::vector<AttentionKind> sample_of_kinds() {
       change(kinds.back());
     }
   }
+  kinds.push_back({.head_dim = 16, .value_dim = 112, .expressions = {.mask = true, .skip = true, .whole = true}});
   for (const int dim : {40, 96, 208})
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .sequences = true});
   return kinds;
@@ -105,9 +108,13 @@ TEST(ShippedAttention, OfEveryKindCompilesWithoutLostSpeed) {
   std::vector<test::NamedSource> kernels;
   const std::vector<AttentionKind> kinds = sample_of_kinds();
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    for (std::size_t j = 0; j < std::size(lengths); ++j)
-      if ((i + j) % every == 0)
+    for (std::size_t j = 0; j < std::size(lengths) + 2; ++j) {
+      if ((i + j) % every != 0) continue;
+      if (j < std::size(lengths))
         kernels.push_back(kernel_of(plan::rank(kinds[i], {4, 16, 16, lengths[j], lengths[j]}, {}).front().plan));
+      else  // the largest steps, which fill the registers
+        kernels.push_back(kernel_of(plan::candidates(kinds[i], j == std::size(lengths)).front()));
+    }
   test::expect_clean(std::move(kernels));
 }
 

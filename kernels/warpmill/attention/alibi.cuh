@@ -39,9 +39,11 @@ enum class KeySide : u32 { before, behind, around };
 template <int sides>
 struct alignas(128) SlopeOperand {
   Quad<u32> row[sides][8];
-  volatile f32 slope;  // read again for each step: it would take a register all along
+  f32 slope;
 
-  // By the threads of a group, whose products with the one before are done, and which meet before the next.
+  // Read again for each step: it would take a register all along.
+  WM_DEVICE f32 read_slope() const { return *const_cast<const volatile f32*>(&slope); }
+  // By the threads of a group, which meet before, when all have done with the one before, and behind it.
   WM_DEVICE void fill(f32 of_head) {
     const u32 thread = thread_of_warpgroup();
     if (thread == 0) slope = of_head;
@@ -72,11 +74,15 @@ class AlibiBias {
     asm volatile("" : "+f"(slope_));  // read once, here
   }
 
-  // Whether a step has keys behind the queries: from there to the diagonal every step's scores are larger than those of
-  // the one before, and weights made without a look would mostly be made twice.
-  WM_DEVICE bool rising(i32 step) const { return (step + 1) * plan.keys - 1 > diagonal_; }
+  // Where it is no use to weigh a step without a look. From the last keys to the diagonal every step's scores are
+  // larger than those of the one before, and weights would mostly be made twice; and by product the look adds what is
+  // no line.
+  WM_DEVICE bool must_look(i32 step) const {
+    if constexpr (plan.kind.alibi != Alibi::both_sides) return false;
+    return plan.begins_at_diagonal() ? by_product && around(step) : side(step) != KeySide::before;
+  }
 
-  // Whether it has keys on both sides of them: no line, but a roof.
+  // Whether a step has keys on both sides of the queries: no line, but a roof.
   WM_DEVICE bool around(i32 step) const { return side(step) == KeySide::around; }
 
   // Queues, behind the product that makes the scores of a step, one that adds the line along its keys: a score takes no
@@ -105,13 +111,13 @@ class AlibiBias {
   WM_DEVICE void add(Scores& scores, i32 step, f32 head_slope) const {
     const KeySide side = this->side(step);
     if (side == KeySide::around) {
-      f32 bias[Scores::halves];
+      f32 first[Scores::halves];
 #pragma unroll
       for (int half = 0; half < Scores::halves; ++half)
-        bias[half] = head_slope * f32(distance<Scores>(step, half) + first_column<Scores>());
+        first[half] = f32(distance<Scores>(step, half) + first_column<Scores>());
 #pragma unroll
       for (int i = 0; i < scores.count; ++i)
-        scores.value[i] -= fabsf(fmaf(head_slope, f32(scores.offset(i)), bias[scores.half(i)]));
+        scores.value[i] = fmaf(-head_slope, fabsf(f32(scores.offset(i)) + first[scores.half(i)]), scores.value[i]);
     } else if constexpr (!by_product) {
       const f32 slope = side == KeySide::before ? head_slope : -head_slope;
 #pragma unroll

@@ -149,13 +149,16 @@ struct AttentionPlan {
   }
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
+  // Expressions that say only what is seen, of sequences of one length: they need the fewest registers.
   constexpr bool masks_only() const {
     return kind.expressions.any() && !kind.expressions.score && kind.alibi == Alibi::none && !kind.softcap &&
            !kind.narrow() && !kind.has_tails() && !kind.mask.left;
   }
   constexpr int other_registers() const {
     if (bias_by_product()) {
+      if (!moves_registers()) return 64;
       if (kind.value_dim > 192) return kind.mask.left ? 60 : 48;
+      if (kind.mask.left && kind.has_tails()) return 52;
       return groups == 3 && kind.alibi == Alibi::both_sides && kind.sinks ? 48 : 40;
     }
     if (!changes_scores()) {
@@ -164,8 +167,8 @@ struct AttentionPlan {
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
-    if (masks_only()) return groups == 3 ? 36 : kind.value_dim > 192 ? 56 : 52;
-    if (kind.value_dim > 192) return 60;
+    if (masks_only()) return groups == 3 ? (kind.value_dim > 96 ? 48 : 36) : kind.value_dim > 192 ? 56 : 52;
+    if (kind.value_dim > 192) return moves_registers() ? 60 : 68;
     if (!kind.expressions.any()) return 40;
     return groups < 3 ? 52 : kind.mask.right ? 56 : 48;
   }
@@ -177,8 +180,9 @@ struct AttentionPlan {
     return kind.alibi == Alibi::both_sides && !kind.expressions.of_steps() && !tensor_memory();
   }
 
-  // ALiBi's line along the keys of a step comes with the product that makes the scores (alibi.cuh); what changes scores
-  // before the bias is added, or without being told the step, leaves it to instructions for each score.
+  // ALiBi's line along the keys of a step comes with the product that makes the scores (alibi.cuh). Not where a softcap
+  // changes scores before the bias is added, where expressions choose steps (which one comes is known only after its
+  // product is asked for), or in e4m3, whose products keep too few bits.
   constexpr bool bias_by_product() const {
     return kind.alibi != Alibi::none && !tensor_memory() && !kind.narrow() && !kind.softcap && !kind.expressions.any();
   }
@@ -207,7 +211,9 @@ struct AttentionPlan {
       return "the roles take more registers than the block is started with";
     if (const char* const words = kind_problem()) return words;
     if (changes_scores() && !bias_by_product() && !masks_only() && kind.value_dim > 192 && strips != 1)
-      return "with ALiBi or expressions and values of more than 192 there are registers for one strip";
+      return "with a score of the caller's own, or ALiBi and a softcap, and values of more than 192 there are "
+             "registers "
+             "for one strip";
     if (held_registers() + other_registers() > multiply_registers())
       return "scores and sums leave a multiply thread too few registers";
     return nullptr;

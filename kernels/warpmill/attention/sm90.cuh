@@ -110,7 +110,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     RegisterOperand<E, plan.keys> weights;
     Select<plan.kind.alibi != Alibi::none, AlibiBias<plan>, Nothing> alibi;
     if constexpr (plan.kind.alibi != Alibi::none) alibi = AlibiBias<plan>(args, scales, tile, first_query);
-    if constexpr (plan.bias_by_product()) {  // the last product with values came after all with the slope before
+    if constexpr (plan.bias_by_product()) {
+      barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);
       shared.slope[group].fill(alibi.slope());
       barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);
     }
@@ -120,7 +121,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     };
     const auto shift_scores = [&](i32 of_step) {
       if constexpr (plan.bias_by_product())
-        alibi.template shift<Fragment<plan.keys>>(of_step, softmax, shared.slope[group].slope);
+        alibi.template shift<Fragment<plan.keys>>(of_step, softmax, shared.slope[group].read_slope());
     };
     // No product reads it: without it scores seem to live from one tile to the next, where copies of rows need
     // registers.
@@ -163,7 +164,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       stamp<"multiply", "look">(step);
       if (caps_late && !capped) softcap.cap(scores);
       if constexpr (plan.bias_by_product())
-        if (alibi.around(step)) alibi.add(scores, step, shared.slope[group].slope);
+        if (alibi.around(step)) alibi.add(scores, step, shared.slope[group].read_slope());
       if (!own.whole(step)) own.hide(scores, step);
       if constexpr (plan.kind.expressions.mask)
         if (!chosen.whole) expressions.hide(scores, step);
@@ -208,8 +209,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         stamp<"multiply", "softmax">(step);
         adjust();
         // Each warp decides for itself: whichever way it takes, the next product is this one, where all four meet.
-        if constexpr (plan.kind.alibi == Alibi::both_sides)
-          if (plan.begins_at_diagonal() ? plan.bias_by_product() && alibi.around(step) : alibi.rising(step)) break;
+        if constexpr (plan.kind.alibi != Alibi::none)
+          if (alibi.must_look(step)) break;
         if constexpr (plan.early) {
           RegisterOperand<E, plan.keys> fresh;
           const bool weighed = own.whole(step) && weigh_blindly(fresh);
