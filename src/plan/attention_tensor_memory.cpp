@@ -75,9 +75,9 @@ std::vector<AttentionPlan> tensor_memory_candidates(const AttentionKind& kind) {
   // busy.
   const int fma_pairs = (kind.mask.right ? 2 : 3) * (kind.narrow() ? 2 : 1);
   std::vector<AttentionPlan> plans;
-  const int most = AttentionPlan{.kind = kind}.most_keys();
-  for (const int keys : most > 64 ? std::vector{most, 64} : std::vector{most})
-    for (const bool pair : {false, true})
+  for (const bool pair : {false, true}) {
+    const int most = AttentionPlan{.kind = kind, .pair = pair}.most_keys();
+    for (const int keys : most > 64 ? std::vector{most, 64} : std::vector{most})
       for (const int stages : {4, 3, 2, 1}) {
         const AttentionPlan plan{.kind = kind,
                                  .keys = keys,
@@ -90,6 +90,7 @@ std::vector<AttentionPlan> tensor_memory_candidates(const AttentionKind& kind) {
         plans.push_back(plan);
         break;
       }
+  }
   return plans;
 }
 

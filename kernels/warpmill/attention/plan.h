@@ -123,7 +123,8 @@ struct AttentionPlan {
   constexpr int first_weights() const { return keys > 32 ? keys * 3 / 4 / 32 * 32 : keys; }
   // Scores that a thread has registers for, found by compiling.
   constexpr int most_keys() const {
-    return kind.expressions.any() ? 64 : kind.softcap && kind.alibi != Alibi::none ? 96 : most_tensor_keys;
+    if (kind.expressions.any()) return 64;
+    return kind.alibi != Alibi::none && (kind.softcap || (pair && kind.mask.left)) ? 96 : most_tensor_keys;
   }
   // Registers of a thread: of those that take softmax, that correct, and of the smaller roles.
   static constexpr int softmax_registers = 176, correction_registers = 80, service_registers = 80;
@@ -242,8 +243,8 @@ struct AttentionPlan {
     if (groups != 2) return "on sm_100a each block has two groups of 128 queries of a tile";
     if (keys < 32 || keys > most_tensor_keys || keys % 32) return "on sm_100a a step has 32, 64, 96 or 128 keys";
     if (keys > most_keys())
-      return "on sm_100a a step has 96 keys at most with a softcap and ALiBi, 64 with expressions: there are registers "
-             "for no more";
+      return "on sm_100a a step has 96 keys at most with ALiBi and a softcap, or a window in pairs of blocks, 64 with "
+             "expressions: there are registers for no more";
     if (stages < 1 || stages > 8) return "on sm_100a K and V have 1 to 8 stages each";
     if (strips < 1 || strips > strips_of_tile())
       return "on sm_100a a group has one strip of the output at least, and at most as many as its output has";
