@@ -303,6 +303,8 @@ struct GemmPlan {
     if (scatters() && stages * stage_bytes() < cluster.k * tile.m * written_columns() * 4)
       return "the sums that a cluster's blocks send each other do not fit where the stages were";
     if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";
+    if (kind.by_tma() && !a_spans() && tile.m / a_parts() > 256)
+      return "the copy engine brings at most 256 rows at a time: take fewer, or blocks side by side that share them";
     if (pipelining == Pipelining::multistage && (cluster_size() > 1 || kind.promote))
       return "the multistage kernels have no clusters and no promotion";
     if (facts().copy_engine && pipelining == Pipelining::multistage && !kind.by_tma())
