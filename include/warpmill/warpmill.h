@@ -237,6 +237,8 @@ typedef struct wm_gemm_request {
   size_t batch;                                          /* how many */
   int32_t promote;                                       /* 8-bit floats: sums in full precision */
   const char* plan;                                      /* "128x256 s4 c2x1"; NULL: the library's own choice */
+  /* Operands that the copy engine cannot read where they lie are not copied first: threads bring them. */
+  int32_t no_align;
 } wm_gemm_request;
 
 /* What ran. */

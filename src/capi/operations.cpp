@@ -59,6 +59,7 @@ GemmRequest gemm_request(const Device& device, const wm_gemm_request* request) {
     own.batch = GemmBatch{list(given.batch_a), list(given.batch_b), list(given.batch_c), list(given.batch_d)};
   }
   own.promote = given.promote != 0;
+  own.align = given.no_align == 0;
   if (given.plan) own.plan = plan::plan_from_text(given.plan, {.a = own.a.dtype, .b = own.b.dtype, .d = own.d.dtype});
   return own;
 }

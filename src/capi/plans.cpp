@@ -3,6 +3,7 @@
 
 #include "capi/requests.hpp"
 #include "ops/attention_problem.hpp"
+#include "ops/gemm_aligned.hpp"
 #include "ops/gemm_problem.hpp"
 #include "plan/attention_choice.hpp"
 #include "plan/attention_plan_text.hpp"
@@ -55,12 +56,14 @@ wm_status wm_plans_gemm(const wm_stream* stream, const wm_gemm_request* request,
     const Stream& own = at(stream, "stream").stream;
     const Device& device = own.device();
     const auto instruction = plan::instruction_of(device.info().arch);
-    const ops::GemmProblem p = ops::understand(own, gemm_request(device, request), instruction);
+    const GemmRequest asked = gemm_request(device, request);
+    const ops::GemmProblem p = ops::understand(own, asked, instruction);
+    const GemmKind kind = asked.align ? ops::kind_to_run(p) : p.kind;
     const plan::GemmShape shape{p.m, p.n, p.k, p.batch};
     const plan::ChipRates rates = plan::rates_of(device.info());
-    const auto taken = plan::choose(p.kind, shape, rates, device.info().name);
+    const auto taken = plan::choose(kind, shape, rates, device.info().name);
     if (!taken) refuse_shape(device);
-    return listed(taken, plan::estimate(taken->plan, shape, rates), plan::rank(p.kind, shape, rates),
+    return listed(taken, plan::estimate(taken->plan, shape, rates), plan::rank(kind, shape, rates),
                   [](const plan::GemmEstimate& e) { return e.schedule.tiles; });
   });
 }

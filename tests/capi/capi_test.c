@@ -211,6 +211,41 @@ static void products_and_plans(void) {
   wm_buffer_free(memory);
 }
 
+/* Rows of an odd number of elements, which the copy engine cannot read: copied first, or brought by threads. */
+static void odd_rows(void) {
+  enum { m = 128, k = 1003 };
+  static float rows[m * k], d[m * m];
+  for (int i = 0; i < m * k; ++i) rows[i] = 1;
+  wm_buffer *memory = NULL, *result = NULL;
+  wm_buffer_create(device, sizeof rows, &memory);
+  wm_buffer_create(device, sizeof d, &result);
+  wm_buffer_upload(memory, 0, rows, sizeof rows);
+  const int64_t a_shape[] = {m, k}, b_shape[] = {k, m}, b_strides[] = {1, k}, d_shape[] = {m, m};
+  const wm_view a = {sizeof a, wm_buffer_address(memory), WM_F32, 2, a_shape, NULL};
+  const wm_view b = {sizeof b, wm_buffer_address(memory), WM_F32, 2, b_shape, b_strides};
+  const wm_view d_view = {sizeof d_view, wm_buffer_address(result), WM_F32, 2, d_shape, NULL};
+  for (int no_align = 0; no_align < 2; ++no_align) {
+    const wm_gemm_request request = {.size = sizeof request, .a = &a, .b = &b, .d = &d_view, .no_align = no_align};
+    wm_launched launched = {.size = sizeof launched};
+    wm_stream_fill(stream, wm_buffer_address(result), 0, sizeof d);
+    expect(wm_gemm(stream, &request, &launched) == WM_OK &&
+               strstr(launched.path, no_align ? "threads, element by element" : "copied to aligned lines") != NULL,
+           no_align ? "threads bring odd rows" : "odd rows are copied first");
+    char ran[100] = "";
+    strncat(ran, launched.plan, sizeof ran - 1);
+    wm_buffer_download(result, 0, d, sizeof d);
+    expect(d[0] == k && d[m * m - 1] == k, "and the product is right");
+    wm_plans* plans = NULL;
+    wm_plan plan = {.size = sizeof plan};
+    expect(wm_plans_gemm(stream, &request, &plans) == WM_OK && wm_plans_at(plans, 0, &plan) == WM_OK &&
+               strcmp(plan.text, ran) == 0,
+           "its plan is the one that ran");
+    wm_plans_free(plans);
+  }
+  wm_buffer_free(result);
+  wm_buffer_free(memory);
+}
+
 static void attention(void) {
   enum { queries = 16, dim = 64 };
   uint16_t q[queries * dim] = {0}, out[queries * dim];
@@ -338,6 +373,7 @@ int main(void) {
   kernels_of_the_callers_own();
   tensor_maps();
   products_and_plans();
+  odd_rows();
   attention();
   the_judge();
   compiler_and_cache();
