@@ -17,10 +17,10 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
               scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
               return_lse: bool = False, *, out: Any = None, align: str = "beginnings", max_seqlen_q: int = 0,
               max_seqlen_k: int = 0, alibi_slopes: Any = None, sinks: Any = None, key_lengths: Any = None,
-              score: str = "", mask: str = "",
-              skip: str = "", whole: str = "", arrays: Optional[Dict[str, Any]] = None, plan: Optional[str] = None,
-              q_descale: Any = None, k_descale: Any = None, v_descale: Any = None, scale_out: Any = None,
-              out_dtype: Any = None, stream: Any = None, device: Any = None) -> Any:
+              score: str = "", mask: str = "", skip: str = "", whole: str = "",
+              arrays: Optional[Dict[str, Any]] = None, plan: Optional[str] = None, q_descale: Any = None,
+              k_descale: Any = None, v_descale: Any = None, out_scale: Any = None, out_dtype: Any = None,
+              stream: Any = None, device: Any = None) -> Any:
     """softmax(scale * q @ k^T) @ v for q[batch, heads, queries, dim], k and v[batch, kv heads, keys, dim], all bf16, f16
     or e4m3.
 
@@ -29,7 +29,7 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
 
     q_descale, k_descale, v_descale: of e4m3, what its numbers are multiplied with: float32, one number or
     [batch, kv heads]. out_dtype: of e4m3's output, bfloat16 where it is not given, float16 or float8_e4m3fn; the last is
-    multiplied with scale_out, one number, before it is rounded.
+    multiplied with out_scale, one number, before it is rounded.
 
     causal: query i sees keys up to i. window: how many keys to the left and to the right of its own a query sees, one
     number for both or a pair with None for all. align: which key is a query's own where lengths differ, counted from the
@@ -57,33 +57,24 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     >>> wm.attention(q, q[:, :1], v, mask="document[q] == document[k]", arrays={"document": document})[0, 1, :, 0]
     array([0.5, 0.5, 3. , 3. , 3. ], dtype=float16)
     """
-    narrow = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "out_scale": scale_out}
-    if (score or mask or skip or whole or key_lengths is not None or out_dtype is not None
-            or any(each is not None for each in narrow.values())):
-        if is_torch(q) and is_torch(k) and is_torch(v):
-            from .torch import refuse_gradients
-            refuse_gradients(q, k, v)
-        return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
-                      max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device,
-                      {"score": score, "mask": mask, "skip": skip, "whole": whole}, arrays, key_lengths,
-                      narrow, out_dtype)
-    if _matmul.torch_is_compiling():
-        from .torch import attention_operator
-        return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out,
-                                  align, max_seqlen_q, max_seqlen_k, alibi_slopes, sinks)
+    tracing = _matmul.torch_is_compiling()
     if (window is None and softcap is None and scale is None and cu_seqlens_q is None and not return_lse
             and out is None and plan is None and stream is None and align == "beginnings" and alibi_slopes is None
-            and sinks is None):
+            and sinks is None and key_lengths is None and not (score or mask or skip or whole) and q_descale is None
+            and k_descale is None and v_descale is None and out_scale is None and out_dtype is None and not tracing):
         result = _fast.attention(q, k, v, causal)
         if result is not NotImplemented:
             return result
-    if is_torch(q) and is_torch(k) and is_torch(v):
+    expressions = {"score": score, "mask": mask, "skip": skip, "whole": whole}
+    scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "out_scale": out_scale}
+    arrays = arrays or {}
+    asked = (q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align, max_seqlen_q,
+             max_seqlen_k, alibi_slopes, sinks, key_lengths, expressions, arrays, scales, out_dtype, plan)
+    if tracing or (is_torch(q) and is_torch(k) and is_torch(v)):
         from .torch import attention_operator, needs_operator
-        if needs_operator(q, k, v, None):
-            return attention_operator(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse,
-                                      out, align, max_seqlen_q, max_seqlen_k, alibi_slopes, sinks)
-    return attend(q, k, v, causal, window, softcap, scale, cu_seqlens_q, cu_seqlens_k, return_lse, out, align,
-                  max_seqlen_q, max_seqlen_k, alibi_slopes, sinks, plan, stream, device)
+        if tracing or needs_operator(q, k, v, alibi_slopes, sinks, *arrays.values()):
+            return attention_operator(*asked)
+    return attend(*asked, stream, device)
 
 
 def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
@@ -95,9 +86,9 @@ def sides(causal: bool, window: Window) -> Tuple[Optional[int], Optional[int]]:
 
 def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Optional[float], scale: Optional[float],
            cu_seqlens_q: Any, cu_seqlens_k: Any, return_lse: bool, out: Any, align: str, max_seqlen_q: int,
-           max_seqlen_k: int, alibi_slopes: Any, sinks: Any, plan: Optional[str], stream: Any, on: Any,
-           expressions: Optional[Dict[str, str]] = None, arrays: Optional[Dict[str, Any]] = None,
-           key_lengths: Any = None, scales: Optional[Dict[str, Any]] = None, out_dtype: Any = None) -> Any:
+           max_seqlen_k: int, alibi_slopes: Any, sinks: Any, key_lengths: Any, expressions: Dict[str, str],
+           arrays: Dict[str, Any], scales: Dict[str, Any], out_dtype: Any, plan: Optional[str], stream: Any,
+           on: Any) -> Any:
     """attention() of arrays of any kind."""
     if align not in ("beginnings", "ends"):
         raise ValueError(f"align is {align!r}; it is 'beginnings' or 'ends'")
@@ -115,8 +106,8 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
     others = {name: operand(array, name, target if on is None else on)
               for array, name in ((cu_seqlens_q, "cu_seqlens_q"), (cu_seqlens_k, "cu_seqlens_k"),
                                   (alibi_slopes, "alibi_slopes"), (sinks, "sinks"), (key_lengths, "key_lengths"),
-                                  *((array, name) for name, array in (scales or {}).items())) if array is not None}
-    read = {name: operand(array, name, target if on is None else on) for name, array in (arrays or {}).items()}
+                                  *((array, name) for name, array in scales.items())) if array is not None}
+    read = {name: operand(array, name, target if on is None else on) for name, array in arrays.items()}
     together(operands + list(others.values()) + list(read.values()), names + list(others) + list(read))
     shape = operands[0].shape[:-1] + operands[2].shape[-1:]
     if out_dtype is not None:
@@ -129,7 +120,7 @@ def attend(q: Any, k: Any, v: Any, causal: bool, window: Window, softcap: Option
     lse = Result(None, q, shape[:-1], "float32", target) if return_lse else None
     request = Request(operands, result.operand, lse.operand if lse else None, others)
     request.mask(*sides(causal, window), align)
-    request.expressions(expressions or {}, read)
+    request.expressions(expressions, read)
     if scale is not None:
         request.struct.scale = ctypes.pointer(ctypes.c_float(scale))
     request.struct.softcap = softcap or 0.0

@@ -68,7 +68,7 @@ class GemmRequest(Sized):
                 + [("alpha", POINTER(c_float)), ("beta", POINTER(c_float)), ("activation", c_char_p),
                    ("expression", c_char_p)]
                 + [(name, POINTER(c_uint64)) for name in ("batch_a", "batch_b", "batch_c", "batch_d")]
-                + [("batch", c_size_t), ("promote", c_int32), ("plan", c_char_p)])
+                + [("batch", c_size_t), ("promote", c_int32), ("plan", c_char_p), ("no_align", c_int32)])
 
 
 class AttentionRequest(Sized):

@@ -25,9 +25,9 @@ torch_is_compiling = _never
 
 def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, out: Any = None, out_dtype: Any = None,
            scale_a: Any = None, scale_b: Any = None, *, c: Any = None, alpha: float = 1.0, beta: float = 1.0,
-           scale_out: Any = None, promote: bool = False, plan: Optional[str] = None, stream: Any = None,
-           device: Any = None) -> Any:
-    """activation(alpha * scale_a * scale_b * (a @ b) + beta * c + bias) * scale_out, as torch.matmul has it.
+           out_scale: Any = None, promote: bool = False, align: bool = True, plan: Optional[str] = None,
+           stream: Any = None, device: Any = None) -> Any:
+    """activation(alpha * scale_a * scale_b * (a @ b) + beta * c + bias) * out_scale, as torch.matmul has it.
 
     Dimensions in front of the last two are a batch and are broadcast; a vector is a row (of a) or a column (of b).
     Operands are bf16, f16, f32 (multiplied as tf32), 8-bit floats in any pair, or int8; the result has the type of the
@@ -35,8 +35,9 @@ def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, o
 
     bias: as many as the result has columns. activation: relu, gelu_tanh, gelu_erf, silu, or a C++ expression of x.
     scale_a, scale_b: float32, one for the matrix or one for each row of a (column of b). promote: 8-bit floats are
-    summed in full precision. plan: by hand. stream: where torch's current one, or the array's, is not meant.
-    device: a virtual one for numpy arrays, or where arrays without a device lie.
+    summed in full precision. align: operands that the copy engine cannot read where they lie are copied first, where
+    that pays; False leaves them to threads, and takes no memory. plan: by hand. stream: where torch's current one, or the
+    array's, is not meant. device: a virtual one for numpy arrays, or where arrays without a device lie.
 
     torch tensors give torch tensors, numpy arrays (computed on the virtual GPU) numpy arrays, others a DeviceArray.
 
@@ -46,11 +47,12 @@ def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, o
            [ 0., 50.]], dtype=float32)
     """
     special = (out_dtype is not None or scale_a is not None or scale_b is not None or c is not None
-               or scale_out is not None or alpha != 1.0 or promote or plan is not None or stream is not None)
+               or out_scale is not None or alpha != 1.0 or promote or not align or plan is not None
+               or stream is not None)
     if torch_is_compiling():
         from .torch import matmul_operator
-        return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
-                               promote, plan)
+        return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, out_scale,
+                               promote, align, plan)
     if not special and (activation is None or activation in ACTIVATIONS):
         result = _fast.matmul(a, b, bias, activation, out)
         if result is not NotImplemented:
@@ -58,14 +60,14 @@ def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, o
     if is_torch(a) and is_torch(b):
         from .torch import matmul_operator, needs_operator, rows_quickly
         if needs_operator(a, b, bias, c):
-            return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out,
-                                   promote, plan)
+            return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, out_scale,
+                                   promote, align, plan)
         if not special and out is None and (activation is None or activation in ACTIVATIONS):
             result = rows_quickly(a, b, bias, activation)
             if result is not NotImplemented:
                 return result
-    return multiply(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, scale_out, promote, plan,
-                    stream, device)
+    return multiply(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, out_scale, promote,
+                    align, plan, stream, device)
 
 
 def _merged(shape: Sequence[int], strides: Sequence[int]) -> Optional[int]:
@@ -155,8 +157,8 @@ class Product:
 
 
 def multiply(a: Any, b: Any, bias: Any, activation: Optional[str], out: Any, out_dtype: Any, scale_a: Any, scale_b: Any,
-             c: Any, alpha: float, beta: float, scale_out: Any, promote: bool, plan: Optional[str], stream: Any,
-             on: Any) -> Any:
+             c: Any, alpha: float, beta: float, out_scale: Any, promote: bool, align: bool, plan: Optional[str],
+             stream: Any, on: Any) -> Any:
     """matmul() of arrays of any kind."""
     left, right = operand(a, "a", on), operand(b, "b", on)
     if not left.shape or not right.shape:
@@ -178,8 +180,8 @@ def multiply(a: Any, b: Any, bias: Any, activation: Optional[str], out: Any, out
     extras = [(name, operand(array, what, left.device if on is None else on))
               for name, what, array in (("column_bias", "bias", bias), ("row_scale", "scale_a", scale_a),
                                         ("column_scale", "scale_b", scale_b), ("c", "c", c),
-                                        ("d_scale", "scale_out", scale_out)) if array is not None]
-    names = {"column_bias": "bias", "row_scale": "scale_a", "column_scale": "scale_b", "d_scale": "scale_out"}
+                                        ("d_scale", "out_scale", out_scale)) if array is not None]
+    names = {"column_bias": "bias", "row_scale": "scale_a", "column_scale": "scale_b", "d_scale": "out_scale"}
     target = together([left, right] + [each for _, each in extras],
                       ["a", "b"] + [names.get(name, name) for name, _ in extras])
     result = Result(out, a, seen, result_type, target)
@@ -205,6 +207,7 @@ def multiply(a: Any, b: Any, bias: Any, activation: Optional[str], out: Any, out
                 kind = "activation" if activation in ACTIVATIONS else "expression"
                 setattr(product.request, kind, activation.encode())
             product.request.promote = promote
+            product.request.no_align = not align
             if plan is not None:
                 product.request.plan = plan.encode()
             check(lib.wm_gemm(own.handle, ctypes.byref(product.request), None))

@@ -65,7 +65,7 @@ class Attention(unittest.TestCase):
         one = np.ones(1, np.float32)
         for out_dtype, scale, bound in ((None, None, 0.03), (np.float16, None, 0.03), ("e4m3", 4 * one, 0.05)):
             out, lse = wm.attention(q, k, v, causal=True, return_lse=True, q_descale=by_head, k_descale=by_head,
-                                    v_descale=by_head, out_dtype=out_dtype, scale_out=scale)
+                                    v_descale=by_head, out_dtype=out_dtype, out_scale=scale)
             self.assertEqual(str(out.dtype), {None: "bfloat16", "e4m3": "float8_e4m3fn"}.get(out_dtype, "float16"))
             self.assertLess(error(out.astype(np.float64) / (1 if scale is None else 4), expected), bound, out_dtype)
             self.assertLess(error(lse, logarithms), 1e-3)

@@ -1,10 +1,13 @@
 """wm.matmul of numpy arrays on the virtual GPU."""
 
+import ctypes
 import unittest
+from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
 import warpmill as wm
+from warpmill import _library
 
 
 def random(*shape, dtype=np.float32, seed=0):
@@ -14,6 +17,24 @@ def random(*shape, dtype=np.float32, seed=0):
 def error(result, expected):
     result, expected = np.asarray(result, np.float64), np.asarray(expected, np.float64)
     return np.linalg.norm(result - expected) / max(np.linalg.norm(expected), 1e-30)
+
+
+class Launched(_library.Sized):
+    _fields_ = [("size", ctypes.c_size_t), ("plan", ctypes.c_char_p), ("path", ctypes.c_char_p)]
+
+
+def path_of(*operands, **options):
+    """A product, and who brought its operands."""
+    paths, gemm = [], _library.lib.wm_gemm
+
+    def watched(stream, request, ignored):
+        launched = Launched()
+        status = gemm(stream, request, ctypes.byref(launched))
+        paths.append(launched.path.decode())  # the text goes with the thread's next call
+        return status
+
+    with patch.object(_library.lib, "wm_gemm", watched):
+        return wm.matmul(*operands, **options), paths[0]
 
 
 class Matmul(unittest.TestCase):
@@ -51,6 +72,13 @@ class Matmul(unittest.TestCase):
         a, b = random(64, 96), random(48, 96, seed=1)
         for x, y in ((a, b.T), (a[::2, ::-1], b.T), (a.T[:, :48], b), (a[8:24, 4:], b.T[4:])):
             self.assertLess(error(wm.matmul(x, y), x @ y), 1e-3)
+
+    def test_odd_rows_are_copied_to_aligned_ones_unless_told_not_to(self):
+        a, b = random(16, 1003), random(16, 1003, seed=1)
+        for align, words in ((True, "copied to aligned lines"), (False, "threads, element by element")):
+            y, path = path_of(a, b.T, align=align)
+            self.assertIn(words, path)
+            self.assertLess(error(y, a @ b.T), 1e-3, path)
 
     def test_the_epilogue_is_in_order(self):
         a, b, c, bias = random(16, 32), random(32, 8, seed=1), random(16, 8, seed=2), random(8, seed=3)

@@ -68,6 +68,15 @@ def compile():
         expected = sdpa(q, q, q, is_causal=True)
         whole = torch.compile(lambda q: drop_in.scaled_dot_product_attention(q, q, q, is_causal=True), fullgraph=True)
         expect(error(whole(q), expected) < 1e-2, "the drop-in is compiled whole")
+        document, scale = torch.arange(128, device="cuda", dtype=torch.int32) // 40, torch.full((1,), 0.5, device="cuda")
+        narrow = q.to(torch.float8_e4m3fn)
+        for name, call, operand in (
+                ("an expression", lambda q: wm.attention(q, q, q, mask="document[q] == document[k]",
+                                                         arrays={"document": document}), q),
+                ("e4m3 with scales", lambda q: wm.attention(q, q, q, q_descale=scale, out_dtype=torch.float16), narrow)):
+            torch._dynamo.reset()
+            result, eager = torch.compile(call, fullgraph=True)(operand), call(operand)
+            expect(result.dtype == eager.dtype and bool((result == eager).all()), f"{name} is compiled whole")
         exported = torch.export.export(_Module(), (q,))
         expect("warpmill.attention" in str(exported.graph) and error(exported.module()(q), expected) < 1e-2,
                "torch.export keeps the operator")
@@ -76,17 +85,20 @@ def compile():
 def _flash(q, k, v, **options):
     """flash_attn's results by torch's operators."""
     return drop_in._by_torch(q, k, v, None, options.get("causal", False), options.get("window_size", (-1, -1)),
-                             options.get("softcap", 0.0), 0.0)
+                             options.get("softcap", 0.0), 0.0, options.get("alibi_slopes"))
 
 
 def _flash_functions():
     q, k, v = (random(2, 200, 4, 64) for _ in range(3))
+    slopes = torch.tensor([0.5, 0.25, 0.1, 0.0], device="cuda")
     for options in ({}, {"causal": True}, {"causal": True, "window_size": (30, 0)},
-                    {"window_size": (17, 5), "softcap": 20.0}):
+                    {"window_size": (17, 5), "softcap": 20.0}, {"causal": True, "alibi_slopes": slopes},
+                    {"softcap": 20.0, "alibi_slopes": torch.stack([slopes, 2 * slopes])}):
         out, lse, _ = drop_in.flash_attn_func(q, k, v, return_attn_probs=True, **options)
         expected, sums = _flash(q, k, v, **options)
+        words = {name: tuple(each.shape) if isinstance(each, torch.Tensor) else each for name, each in options.items()}
         expect(out.shape == q.shape and error(out, expected) < 1e-2 and error(lse, sums) < 1e-2,
-               f"flash_attn_func {options}", f"off {error(out, expected):.1e}, lse {error(lse, sums):.1e}")
+               f"flash_attn_func {words}", f"off {error(out, expected):.1e}, lse {error(lse, sums):.1e}")
     few = q[:, :60]
     expect(error(drop_in.flash_attn_func(few, k, v, causal=True), _flash(few, k, v, causal=True)[0]) < 1e-2,
            "60 queries of 200 keys, causal from the ends")
