@@ -15,6 +15,13 @@
 namespace wm::ops {
 namespace {
 
+// size tanh(x): x (1 - 0.325 x^2 + 0.094 x^4) is tanh(x) within 2^-11.7 of itself, up to x = 0.8.
+SoftcapSeries tanh_series(double size) {
+  constexpr double first = 0.99969672, third = -0.32457385, fifth = 0.09357479, middle = third / (2 * fifth);
+  return {static_cast<float>(middle), static_cast<float>(first / fifth - middle * middle),
+          static_cast<float>(fifth * size), static_cast<float>(std::tanh(0.8) * size)};
+}
+
 // Dimensions, the outermost first, with strides in elements; the last is a head's elements.
 struct MappedDims {
   std::vector<std::int64_t> sizes, strides, box;
@@ -69,11 +76,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
-  // tanh(x) is x (1 - 0.325 x^2 + 0.094 x^4) within 2^-11.7 of itself, up to x = 0.8.
   const double inner = p.kind.softcap ? p.scale / p.softcap : 0;
-  const auto series = [&](double coefficient, int power) {
-    return static_cast<float>(coefficient * scale * log2e * std::pow(inner, power));
-  };
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.block_keys()),
@@ -90,8 +93,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .right = static_cast<int>(p.right),
       .scale_log2 = static_cast<float>((own_score ? 1 : scale) * log2e),
       .softcap_inner = static_cast<float>(inner),
-      .softcap_series = {series(0.99969672, 1), series(-0.32457385, 3), series(0.09357479, 5)},
-      .softcap_most = static_cast<float>(std::tanh(0.8) * scale * log2e),
+      .softcap_series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{},
       .lse = p.lse.address,
       .lse_batch_stride = p.lse.batch_stride,
       .lse_head_stride = p.lse.head_stride,

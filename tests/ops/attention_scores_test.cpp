@@ -18,8 +18,10 @@ using bench::RandomAttention;
 using enum DType;
 
 TEST_F(Attention, CapsScoresSoftly) {
-  // Small scores under a large cap take the series, others tanh; between the two a tile changes over.
-  for (const auto& [softcap, spread] : {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}}) {
+  // Small scores under a large cap take the series, others tanh; between the two a tile changes over. Of the last cap
+  // the series has numbers that are too large.
+  for (const auto& [softcap, spread] :
+       {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}, {1e12f, 1.f}}) {
     AttentionCase c = several_tiles();
     c.keys = 700;
     c.softcap = softcap;

@@ -13,6 +13,20 @@ struct HeadScales {
   constexpr bool operator==(const HeadScales&) const = default;
 };
 
+// A capped score in powers of two, as a series of odd powers of the score s up to the fifth:
+// outer s ((s^2 + middle)^2 + rest). So written, each of its instructions has one operand that is no register.
+struct SoftcapSeries {
+  float middle, rest, outer;
+  float most;  // it is right where the capped score is at most this
+
+  // Of scores that are yet to be multiplied with `factor`. Where these are too large for f32, weights are no numbers,
+  // which is noticed as weights that are too large are.
+  constexpr SoftcapSeries of(float factor) const {
+    const float square = factor * factor, fourth = square * square;
+    return {middle / square, rest / fourth, outer * fourth * factor, most};
+  }
+};
+
 struct AttentionArguments {
   TensorMap q, k, v, out;  // (dim, position, head, batch); boxes of one swizzle width by 64 queries, by a
                            // step of keys, and of the output by a warp's rows
@@ -24,10 +38,10 @@ struct AttentionArguments {
   // Query i sees keys i + shift - left to i + shift + right. The shift aligns the last query with the last key.
   bool align_ends;
   int left, right;
-  float scale_log2;                       // of a score, on its way to the power of two
-  float softcap_inner;                    // tanh's argument, of a score; scale_log2 then follows the tanh
-  float softcap_series[3], softcap_most;  // the same in odd powers of a score, and how far they reach (softcap.cuh)
-  unsigned long long lse;                 // 0: none is written
+  float scale_log2;                             // of a score, on its way to the power of two
+  float softcap_inner;                          // tanh's argument, of a score; scale_log2 then follows the tanh
+  SoftcapSeries softcap_series;                 // the same without tanh
+  unsigned long long lse;                       // 0: none is written
   long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
   unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets
   long long out_position_stride, out_head_stride;

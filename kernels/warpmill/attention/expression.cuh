@@ -75,19 +75,20 @@ struct NoSteps {
 template <AttentionPlan plan>
 class StepReader {
  public:
-  WM_DEVICE explicit StepReader(StepsShared<plan>& shared) : shared_(shared), ring_(shared.ring) {}
+  WM_DEVICE explicit StepReader(StepsShared<plan>& shared) : shared_(shared) {}
 
   WM_DEVICE ChosenStep next() {
-    const Stage stage = ring_.wait();
+    StepRing<plan> ring = StepRing<plan>::after(taken_++, shared_.ring);
+    const Stage stage = ring.wait();
     const ChosenStep step = shared_.step[stage.index];
     barrier::sync_warp();
-    ring_.release(stage);
+    ring.release(stage);
     return step;
   }
 
  private:
   StepsShared<plan>& shared_;
-  StepRing<plan> ring_;
+  u32 taken_ = 0;
 };
 
 // A value of the warp's first lane, for all of them. The whole warp.

@@ -160,15 +160,20 @@ struct AttentionPlan {
       if (!moves_registers()) return 64;
       if (kind.value_dim > 192) return kind.mask.left ? 60 : 48;
       if (kind.mask.left && kind.has_tails()) return 52;
-      return groups == 3 && kind.alibi == Alibi::both_sides && kind.sinks ? 48 : 40;
+      if (groups < 3) return 40;
+      return kind.mask.left && kind.alibi == Alibi::both_sides ? 48 : 32;
     }
     if (!changes_scores()) {
       if (!moves_registers()) return 56;  // a group alone that holds 200 spills
-      if (!kind.narrow()) return 28;
+      if (!kind.narrow()) return kind.value_dim > 192 && kind.softcap && kind.has_tails() && !kind.mask.right ? 48 : 28;
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
-    if (masks_only()) return groups == 3 ? (kind.value_dim > 96 ? 48 : 36) : kind.value_dim > 192 ? 56 : 52;
+    if (masks_only()) {
+      if (!moves_registers() || (kind.value_dim > 192 && kind.mask.right)) return 56;
+      if (kind.value_dim > 192) return 44;
+      return groups < 3 ? 40 : kind.value_dim > 96 ? 48 : 36;
+    }
     if (kind.value_dim > 192) return moves_registers() ? 60 : 68;
     if (!kind.expressions.any()) return 40;
     return groups < 3 ? 52 : kind.mask.right ? 56 : 48;

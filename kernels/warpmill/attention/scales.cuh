@@ -8,7 +8,9 @@ namespace wm {
 
 // As AttentionArguments names them.
 struct TileScales {
-  f32 scale_log2, softcap_inner, softcap_series[3], softcap_most, alibi_unit, score_scale;
+  f32 scale_log2, softcap_inner;
+  SoftcapSeries softcap_series;
+  f32 alibi_unit, score_scale;
 };
 template <AttentionPlan plan>
 using ScalesOf = Select<plan.kind.narrow(), TileScales, AttentionArguments>;
@@ -34,14 +36,9 @@ WM_DEVICE decltype(auto) score_scales(const AttentionArguments& args, const Tile
     // With a softcap the tanh is scaled, and with a score of the caller's own what he has made of it.
     constexpr bool inner = plan.kind.softcap;
     const f32 outer = inner ? 1.f : product;
-    const f32(&series)[3] = args.softcap_series;  // of odd powers of a product
-    const f32 square = product * product;
     return TileScales{plan.kind.expressions.score ? args.scale_log2 : args.scale_log2 * outer,
-                      args.softcap_inner * product,
-                      {series[0] * product, series[1] * product * square, series[2] * product * square * square},
-                      args.softcap_most,
-                      args.alibi_unit / outer,
-                      args.score_scale * outer};
+                      args.softcap_inner * product, inner ? args.softcap_series.of(product) : SoftcapSeries{},
+                      args.alibi_unit / outer, args.score_scale * outer};
   }
 }
 // What sums are multiplied with besides the weights' total.

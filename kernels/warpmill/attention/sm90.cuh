@@ -60,9 +60,7 @@ template <AttentionPlan plan>
 WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<plan>& shared, u32 group) {
   using Rings = AttentionRings<plan>;
   using E = typename AttentionShared<plan>::E;
-  typename Rings::Q q_ring(shared.q_ring[group]);
-  typename Rings::K k_ring(shared.k_ring);
-  typename Rings::V v_ring(shared.v_ring);
+  u32 taken = 0;  // steps of keys, of all tiles; of values it is one less
   // Who queues products: one group's run while the others make exponentials.
   const Turns<AttentionBarrier::turn, plan.turns ? plan.groups : 1> turns(group);
   AttentionWriter<plan> writer(args, shared, group);
@@ -73,7 +71,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
   for (Tile<plan> tile; reader.next(tile);) {
     // Of sequences that are all of one length no register need remember it: it is an argument.
-    if constexpr (plan.kind.narrow() && !plan.kind.has_tails())
+    if constexpr (numbered<plan> && !plan.kind.has_tails())
       tile.sequence = {{args.queries, args.keys, 0, 0, tile.sequence.batch}, tile.sequence.batch};
     const u32 first_query = tile.group_query(group);
     const StepOrder<plan> steps = tile.steps(args);  // of all groups
@@ -88,6 +86,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     Softmax<E, plan.kind.alibi != Alibi::none> softmax(scales.scale_log2);
     Fragment<plan.value_columns()> sums;
     stamp<"multiply", "wait q">(steps.first());
+    auto q_ring = Rings::Q::after(reader.number(), shared.q_ring[group]);
     const Stage q_stage = q_ring.wait();
     if (steps.none()) {  // no query sees a key
       stamp<"multiply", "store">(first_query);
@@ -115,8 +114,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       shared.slope[group].fill(alibi.slope());
       barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);
     }
-    const auto multiply_keys = [&](const Stage& stage, i32 of_step) {
-      multiply(scores, q, 0, shared.k[stage.index], false);
+    const auto multiply_keys = [&](u32 stage, i32 of_step) {
+      multiply(scores, q, 0, shared.k[stage], false);
       if constexpr (plan.bias_by_product()) alibi.multiply(scores, shared.slope[group], shared.key_numbers, of_step);
     };
     const auto shift_scores = [&](i32 of_step) {
@@ -127,10 +126,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     // registers.
     if constexpr (plan.kind.has_tails() && plan.strips == 0) scores.clear();
     {
+      auto k_ring = Rings::K::after(taken++, shared.k_ring);
       const Stage k_stage = k_ring.wait();
       turns.take();
       wgmma::fence();
-      multiply_keys(k_stage, steps.first());
+      multiply_keys(k_stage.index, steps.first());
       wgmma::commit();
       turns.hand_over();
       shift_scores(steps.first());
@@ -141,7 +141,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     i32 step = chooses ? chosen.number : steps.first();
     const Expressions<plan> expressions(args, scales, tile, first_query);
     // A cap alone may be left to the weights.
-    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && Softcap<plan>::by_series;
+    constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores();
     const Softcap<plan> softcap(scales);
     [[maybe_unused]] bool capped;  // late
     const auto adjust = [&] {      // the scores of the step, before anybody weighs them
@@ -179,15 +179,21 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
           more = steps.more(step);
         if (!more) break;
         stamp<"multiply", "wait kv">(step);
+        auto v_ring = Rings::V::after(taken - 1, shared.v_ring);
+        auto k_ring = Rings::K::after(taken++, shared.k_ring);
         const Stage k_stage = k_ring.wait();  // of the next step
         const Stage v_stage = v_ring.wait();  // of this one
+        const u32 k_index = uniform(k_stage.index), v_index = uniform(v_stage.index);
         stamp<"multiply", "turn">(step);
         turns.take();
         stamp<"multiply", "product">(step);
         wgmma::fence();
-        multiply_keys(k_stage, steps.after(step));
-        if constexpr (plan.early) wgmma::commit();
-        multiply(sums, weights, shared.v[v_stage.index], started);
+        if constexpr (plan.early) {  // scores are wanted before the sums
+          multiply_keys(k_index, steps.after(step));
+          wgmma::commit();
+        }
+        multiply(sums, weights, shared.v[v_index], started);
+        if constexpr (!plan.early) multiply_keys(k_index, steps.after(step));
         wgmma::commit();
         turns.hand_over();
         if constexpr (chooses) chosen = chooser.next();  // under the products
@@ -226,6 +232,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
 
     [[maybe_unused]] const RowPair sinks = sinks_of<plan>(args, tile, group);
     stamp<"multiply", "values">(step);
+    auto v_ring = Rings::V::after(taken - 1, shared.v_ring);
     const Stage v_stage = v_ring.wait();
     wgmma::fence();
     multiply(sums, weights, shared.v[v_stage.index], started);

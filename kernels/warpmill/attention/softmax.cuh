@@ -66,7 +66,7 @@ class Softmax {
   template <int columns, class Cap>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights,
                                const Cap& cap) {
-    const auto power = [&](f32 score, f32 base) { return fmaf(score, cap.factor(score), -base); };
+    const auto power = [&](f32 score, f32 base) { return cap.power(score, base); };
     return add_blindly(make_weights(scores, base_, weights, power), weights);
   }
   // Whether the cap's series is right wherever it counts: weights that are not too large are of scores it reaches, and

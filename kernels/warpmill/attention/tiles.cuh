@@ -182,19 +182,21 @@ class TileTaker {
 template <AttentionPlan plan>
 class TileReader {
  public:
-  WM_DEVICE explicit TileReader(TilesShared<plan>& shared) : shared_(shared), ring_(shared.ring) {}
+  WM_DEVICE explicit TileReader(TilesShared<plan>& shared) : shared_(shared) {}
 
   WM_DEVICE bool next(Tile<plan>& tile) {
-    const Stage stage = ring_.wait();
+    TileRing<plan> ring = TileRing<plan>::after(taken_++, shared_.ring);
+    const Stage stage = ring.wait();
     tile = shared_.tile[stage.index];
     barrier::sync_warp();
-    ring_.release(stage);
+    ring.release(stage);
     return !tile.none();
   }
+  WM_DEVICE u32 number() const { return taken_ - 1; }  // of the last tile
 
  private:
   TilesShared<plan>& shared_;
-  TileRing<plan> ring_;
+  u32 taken_ = 0;
 };
 
 }  // namespace wm

@@ -154,6 +154,13 @@ class Ring {
     }
   }
 
+  // The place after `count` stages, for who counts them: one number serves several rings, where each would keep two.
+  static WM_DEVICE Ring after(u32 count, RingBarriers<stages>& barriers) {
+    Ring ring(barriers);
+    ring.skip(count);
+    return ring;
+  }
+
  private:
   WM_DEVICE Stage here() const { return {index_, full_ + 8 * index_, empty_ + 8 * index_}; }
   WM_DEVICE void advance() {

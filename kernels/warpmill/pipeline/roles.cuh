@@ -13,4 +13,12 @@ WM_DEVICE u32 warpgroup() { return __shfl_sync(0xffffffffu, threadIdx.x / warpgr
 WM_DEVICE u32 warp_of_warpgroup() { return __shfl_sync(0xffffffffu, threadIdx.x % warpgroup_threads / 32, 0); }
 WM_DEVICE u32 thread_of_warpgroup() { return threadIdx.x % warpgroup_threads; }
 
+// The number that all lanes of the warp have. It comes in a uniform register, and so does all that is made of it:
+// descriptors of products, which would else be moved there one by one. The whole warp.
+WM_DEVICE u32 uniform(u32 number) {
+  u32 of_warp;
+  asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(of_warp) : "r"(number));
+  return of_warp;
+}
+
 }  // namespace wm
