@@ -135,6 +135,18 @@ TEST(GemmRanking, EveryClusterOfASplitPlanHasWork) {
         }
 }
 
+TEST(GemmRanking, LongProductsShareOperandsInPairsAtMost) {
+  const auto largest_cluster = [](const GemmShape& shape) {
+    int blocks = 0;
+    for (const GemmPlan& plan : candidate_plans({}, shape, {}))
+      if (plan.multicasts()) blocks = std::max(blocks, plan.cluster_size());
+    return blocks;
+  };
+  EXPECT_EQ(largest_cluster({4096, 4096, 5000}), 8);
+  EXPECT_EQ(largest_cluster({4096, 4096, 6000}), 2);
+  EXPECT_EQ(largest_cluster({.m = 1024, .n = 1024, .k = 6000, .batch = 16}), 2);
+}
+
 TEST(GemmRanking, IsOrderedAndCountsWaves) {
   const auto ranking = rank({}, {4096, 4096, 4096}, {});
   ASSERT_EQ(ranking.size(), candidate_plans({}, {4096, 4096, 4096}, {}).size());
