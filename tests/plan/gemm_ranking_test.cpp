@@ -253,8 +253,8 @@ const ChipRates h200 = [] {
   return rates_of(info);
 }();
 
-// As measured: eight blocks that share operands take 28.7 us instead of 43.2 with the first shape, and 17% more than the
-// best with the second.
+// As measured: eight blocks that share operands take 28.7 us instead of 43.2 with the first shape, and 17% more than
+// the best with the second.
 TEST(GemmRanking, BelievesEightBlocksThatShareOnlyWhereTheyGainMuch) {
   EXPECT_EQ(rank({}, {1696, 592, 7920}, h200).front().plan.cluster_size(), 8);
   EXPECT_LE(rank({}, {1728, 1696, 656}, h200).front().plan.cluster_size(), 2);
