@@ -46,7 +46,9 @@ void Judge::report_advice() {
     const bool banks = advices == &conflicts_;
     for (const auto& [site, advice] : *advices) {
       if (advice.actual < 2 * advice.ideal) continue;
-      findings_.report(banks ? Flaw::bank_conflicts : Flaw::uncoalesced, site, 0, [&](Finding& finding) {
+      const auto flaw = banks ? Flaw::bank_conflicts : Flaw::uncoalesced;
+      // clang 14 captures bindings only by name.
+      findings_.report(flaw, site, 0, [&, site = site, &advice = advice](Finding& finding) {
         finding.message = fmt::format(
             "{} {} where {} would do, {} accesses of warps together",
             banks ? "shared memory answers in" : "global memory moves",

@@ -10,7 +10,8 @@ namespace wm::vgpu::check {
 // A tile that begins between two patterns. What an ordinary instruction swizzles by is known when the run is over.
 void Judge::misaligned(const Stamp& tile, const TileLayout& layout, const Stamp& other, const char* what) {
   const AsyncWork& work = async_[tile.async];
-  misaligned_.try_emplace({tile.site, other.site}, tile, other, work.tile, layout.pattern, work.matrix, what);
+  misaligned_.try_emplace({tile.site, other.site},
+                          Misaligned{tile, other, work.tile, layout.pattern, work.matrix, what});
 }
 
 // Ordinary instructions that swizzle by the address agree with copies and products wherever a tile begins. Where it
@@ -132,7 +133,8 @@ void Judge::note_rings(const Cluster& cluster) {
 void Judge::report_rings() {
   for (const auto& [site, ring] : rings_) {
     if (ring.reused || ring.barriers < 2) continue;
-    findings_.report(Flaw::ring_not_reused, site, 0, [&](Finding& finding) {
+    // clang 14 captures bindings only by name.
+    findings_.report(Flaw::ring_not_reused, site, 0, [&, &ring = ring](Finding& finding) {
       finding.message = fmt::format("none of a ring's {} stages was filled twice in this run: too small to judge reuse",
                                     ring.barriers);
       finding.places = {place(ring.copy, "fills the stages")};

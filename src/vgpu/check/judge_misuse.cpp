@@ -164,7 +164,8 @@ void Judge::ends_in_a_copy(const Mbarrier& barrier, const AsyncWork& copy, u32 l
 
 void Judge::check_bytes_left(const Cluster& cluster) {
   for (const auto& block : cluster.blocks)
-    for (auto& [offset, barrier] : state_of(*block).mbarriers) {
+    for (const auto& entry : state_of(*block).mbarriers) {
+      const Mbarrier& barrier = entry.second;  // no binding: clang 14 captures those only by name
       if (!barrier.valid || barrier.bytes == 0 || bytes_went_to_peer(cluster, barrier)) continue;
       const Stamp& announced = barrier.expectation.exists() ? barrier.expectation : barrier.init;
       findings_.report(Flaw::wrong_byte_count, announced.site, barrier.copy.site, [&](Finding& finding) {

@@ -263,8 +263,9 @@ void Judge::settle_reads(const Stamp& compare, u64 address, u64 bytes) {
 void Judge::report_doubtful_reads() {
   for (const auto& [key, read] : doubtful_reads_) {
     const u64 address = std::get<2>(key);
+    // clang 14 captures bindings only by name.
     findings_.report(is_shared(address) ? Flaw::shared_race : Flaw::global_race, read.reader.site, read.atomic.site,
-                     [&](Finding& finding) {
+                     [&, &read = read](Finding& finding) {
                        const std::string where = names_.memory(address, read.bytes);
                        finding.message = "an ordinary read and an atomic operation are not ordered";
                        finding.help = "read with ld.relaxed, or order the two";

@@ -9,7 +9,7 @@ namespace wm::vgpu::check {
 void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
   if (!actor.shared && !actor.tensor && !is_unwritten(address)) return;
   const u32 number = actor.stamp.site;
-  unwritten_reads_.try_emplace(number, actor.stamp, address, bytes);
+  unwritten_reads_.try_emplace(number, Access{actor.stamp, address, bytes});
   const Site& site = sites_.at(number);
   const auto registers = site.function->touched.writes(site.index);
   if (actor.writes || site.effect->kind != Effect::Kind::access || registers.empty()) {
@@ -52,7 +52,8 @@ void Judge::follow_unwritten(WarpState& state, const Warp& warp, u32 number, u32
 void Judge::report_unwritten_reads() {
   for (const auto& [site, access] : unwritten_reads_) {
     if (!used_reads_.contains(site) || explained_reads_.contains(site)) continue;
-    findings_.report(Flaw::uninitialised_read, site, 0, [&](Finding& finding) {
+    // clang 14 captures bindings only by name.
+    findings_.report(Flaw::uninitialised_read, site, 0, [&, &access = access](Finding& finding) {
       finding.message =
           fmt::format("{} memory is read that nobody has written", is_shared(access.address)   ? "shared"
                                                                    : is_tensor(access.address) ? "tensor"

@@ -1,7 +1,7 @@
 // Of many actions, those that must be kept.
 #include "vgpu/check/stamp.hpp"
 
-#include <ranges>
+#include <algorithm>
 
 namespace wm::vgpu::check {
 
@@ -10,13 +10,13 @@ void keep_last(std::vector<Stamp>& stamps) {
   // Lanes of this warp that did something later, and those of them that did something ordinary: such an access races
   // where a strong one does not, so a strong one does not take its place. Asynchronous work stands for itself.
   u32 warp = 0, later = 0, later_ordinary = 0;
-  for (Stamp& stamp : std::views::reverse(stamps)) {
-    if (stamp.warp != warp) later = later_ordinary = 0;
-    warp = stamp.warp;
-    if (stamp.async != 0) continue;
-    stamp.lanes &= ~(stamp.strong ? later : later_ordinary);
-    later |= stamp.lanes;
-    if (!stamp.strong) later_ordinary |= stamp.lanes;
+  for (auto stamp = stamps.rbegin(); stamp != stamps.rend(); ++stamp) {
+    if (stamp->warp != warp) later = later_ordinary = 0;
+    warp = stamp->warp;
+    if (stamp->async != 0) continue;
+    stamp->lanes &= ~(stamp->strong ? later : later_ordinary);
+    later |= stamp->lanes;
+    if (!stamp->strong) later_ordinary |= stamp->lanes;
   }
   std::erase_if(stamps, [](const Stamp& stamp) { return !stamp.exists(); });
 }
