@@ -72,8 +72,8 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
              max_seqlen_k, alibi_slopes, sinks, key_lengths, expressions, arrays, scales, out_dtype, plan)
     if tracing or (is_torch(q) and is_torch(k) and is_torch(v)):
         from .torch import attention_operator, needs_operator
-        if tracing or needs_operator(q, k, v, alibi_slopes, sinks, *arrays.values()):
-            return attention_operator(*asked)
+        if tracing or needs_operator(q, k, v, alibi_slopes, sinks, *arrays.values(), *scales.values()):
+            return attention_operator(*asked, stream)
     return attend(*asked, stream, device)
 
 

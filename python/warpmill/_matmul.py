@@ -52,16 +52,16 @@ def matmul(a: Any, b: Any, bias: Any = None, activation: Optional[str] = None, o
     if torch_is_compiling():
         from .torch import matmul_operator
         return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, out_scale,
-                               promote, align, plan)
+                               promote, align, plan, stream)
     if not special and (activation is None or activation in ACTIVATIONS):
         result = _fast.matmul(a, b, bias, activation, out)
         if result is not NotImplemented:
             return result
     if is_torch(a) and is_torch(b):
         from .torch import matmul_operator, needs_operator, rows_quickly
-        if needs_operator(a, b, bias, c):
+        if needs_operator(a, b, bias, c, scale_a, scale_b, out_scale):
             return matmul_operator(a, b, bias, activation, out, out_dtype, scale_a, scale_b, c, alpha, beta, out_scale,
-                                   promote, align, plan)
+                                   promote, align, plan, stream)
         if not special and out is None and (activation is None or activation in ACTIVATIONS):
             result = rows_quickly(a, b, bias, activation)
             if result is not NotImplemented:

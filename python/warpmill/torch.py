@@ -55,9 +55,11 @@ def _cast(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _refuse_plan(plan: Optional[str]) -> None:
-    if plan is not None:
-        raise NotImplementedError("a plan by hand is for plain calls, not where torch traces, casts or wants gradients")
+def _refuse_by_hand(plan: Optional[str], stream: Any) -> None:
+    for name, given in (("plan", plan), ("stream", stream)):
+        if given is not None:
+            raise NotImplementedError(
+                f"a {name} by hand is for plain calls, not where torch traces, casts or wants gradients")
 
 
 # -- products ------------------------------------------------------------------------------------------------------
@@ -133,9 +135,9 @@ torch.library.register_autograd("warpmill::matmul", _product_backward, setup_con
 def matmul_operator(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: Optional[str], out: Optional[Tensor],
                     out_dtype: Optional[torch.dtype], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
                     c: Optional[Tensor], alpha: float, beta: float, out_scale: Optional[Tensor], promote: bool,
-                    align: bool, plan: Optional[str]) -> Tensor:
+                    align: bool, plan: Optional[str], stream: Any) -> Tensor:
     """matmul() by way of torch's dispatcher."""
-    _refuse_plan(plan)
+    _refuse_by_hand(plan, stream)
     if out is not None and out_dtype is None:
         out_dtype = out.dtype
     after = None
@@ -213,10 +215,10 @@ def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, window: An
                        return_lse: bool, out: Optional[Tensor], align: str, max_seqlen_q: int, max_seqlen_k: int,
                        alibi_slopes: Optional[Tensor], sinks: Optional[Tensor], key_lengths: Optional[Tensor],
                        expressions: Dict[str, str], arrays: Dict[str, Tensor], scales: Dict[str, Optional[Tensor]],
-                       out_dtype: Any, plan: Optional[str]) -> Any:
+                       out_dtype: Any, plan: Optional[str], stream: Any) -> Any:
     """attention() by way of torch's dispatcher."""
-    _refuse_plan(plan)
-    if _wants_gradients(q, k, v, alibi_slopes, sinks, *arrays.values()):
+    _refuse_by_hand(plan, stream)
+    if _wants_gradients(q, k, v, alibi_slopes, sinks, *arrays.values(), *scales.values()):
         raise NotImplementedError("attention has no backward pass; call it under torch.no_grad(), or take "
                                   "warpmill.torch.scaled_dot_product_attention, which falls back to torch's")
     if out_dtype is not None and not isinstance(out_dtype, torch.dtype):
@@ -239,9 +241,9 @@ def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, window: An
 _warned: Set[str] = set()
 
 
-def _why_not(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Optional[str]:
+def _why_not(q: Tensor, k: Tensor, v: Tensor, dropout: float, slopes: Optional[Tensor] = None) -> Optional[str]:
     """Why Warpmill does not serve this attention; None where it does."""
-    if _wants_gradients(q, k, v):
+    if _wants_gradients(q, k, v, slopes):
         return "gradients are wanted, and there is no backward pass yet"
     if dropout:
         return "there is no dropout"
@@ -325,7 +327,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
     """flash_attn.flash_attn_func for [batch, positions, heads, dim], by Warpmill where it can, else by torch with one
     warning. alibi_slopes: float32[heads] or [batch, heads]. return_attn_probs gives (out, lse, None)."""
     alibi = _alibi(alibi_slopes, q.shape[0], q.shape[-2])
-    why = _why_not(q, k, v, dropout_p)
+    why = _why_not(q, k, v, dropout_p, alibi_slopes)
     if why is None:
         out, lse = _attention.attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal,
                                         window=window_size, softcap=softcap or None, scale=softmax_scale,
@@ -347,7 +349,7 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor
     if block_table is not None:
         raise NotImplementedError("flash_attn_varlen_func: there are no block tables here")
     alibi = _alibi(alibi_slopes, cu_seqlens_q.shape[0] - 1, q.shape[-2])
-    why = _why_not(q, k, v, dropout_p)
+    why = _why_not(q, k, v, dropout_p, alibi_slopes)
     if why is None:
         out, lse = _attention.attention(q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1), causal=causal,
                                         window=window_size, softcap=softcap or None, scale=softmax_scale,

@@ -45,8 +45,8 @@ class Collector {
     const std::int64_t most_blocks = (plan.scatters() ? 3 : 1) * rates_.multiprocessors;
     if (plan.cluster.k > 1 && tiles * (plan.cluster.k - 1) > most_blocks) return false;
     // Long products gain nothing by sharing operands among more than two blocks, and lose by the multiprocessors that
-    // clusters of four and eight leave out: 3% to 19% on every one that was measured (docs/gemm.md). The trees have
-    // seen too few of these to know.
+    // clusters of four and eight leave out: 3% to 19% on every one that was measured, in bf16 (docs/gemm.md). The trees
+    // have seen too few of these to know.
     constexpr double long_product = 2e11;  // operations
     if (plan.multicasts() && plan.cluster_size() > 2 &&
         2.0 * double(asked.m) * double(asked.n) * double(asked.k) * double(asked.batch) >= long_product)

@@ -18,8 +18,8 @@ using bench::RandomAttention;
 using enum DType;
 
 TEST_F(Attention, CapsScoresSoftly) {
-  // Small scores under a large cap take the series, others tanh; between the two a tile changes over. Of the last cap
-  // the series has numbers that are too large.
+  // Small scores under a large cap take the series, others tanh; between the two a tile changes over. The last cap is
+  // too large for the series.
   for (const auto& [softcap, spread] :
        {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}, {1e12f, 1.f}}) {
     AttentionCase c = several_tiles();
@@ -35,6 +35,36 @@ TEST_F(Attention, CapsScoresSoftly) {
     c.softcap = softcap;
     SCOPED_TRACE(fmt::format("softcap {}, window", softcap));
     check(stream, c);
+  }
+}
+
+// Where the series has numbers that are too large, scores below zero would weigh nothing.
+TEST_F(Attention, CapsScoresBelowZeroWhateverTheirScales) {
+  const auto below_zero = [&](const AttentionCase& c, float size, float descale) {
+    SCOPED_TRACE(fmt::format("{}, softcap {}, scale {}, descale {}", name_of(c.dtype), c.softcap, *c.scale, descale));
+    RandomAttention attention(stream, c, 3);
+    for (float& x : attention.q) x = size * std::abs(x);
+    for (float& x : attention.k) x = -size * std::abs(x);
+    attention.upload(stream);
+    AttentionRequest request = attention.request();
+    const Buffer scale = Buffer::of<float>(device, std::vector{descale});
+    if (c.dtype == e4m3) {
+      request.q_descale = scale.view(f32, {1}), request.k_descale = scale.view(f32, {1});
+      request.scale = *c.scale / (descale * descale);
+    }
+    wm::attention(stream, request);
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1);
+  };
+  AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 64, .keys = 900, .head_dim = 64, .value_dim = 64};
+  for (const auto& [softcap, scale] : {std::pair{50.f, 0.125f}, {1e7f, 0.125f}, {1e8f, 0.125f}, {2e5f, 1e-3f}}) {
+    c.softcap = softcap, c.scale = scale;
+    below_zero(c, 1, 1);
+  }
+  c.dtype = e4m3, c.softcap = 50;
+  for (const float descale : {1e-2f, 3e-3f, 1e-3f}) {
+    c.scale = 0.125f * descale * descale;
+    below_zero(c, 64, descale);
   }
 }
 

@@ -44,6 +44,11 @@ std::vector<AttentionKind> sample_of_kinds() {
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = window, .softcap = true, .sequences = true});
   }
   kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true});
+  kinds.push_back({.head_dim = 256, .value_dim = 256, .sequences = true});
+  kinds.push_back({.head_dim = 256, .value_dim = 256, .lengths = true});
+  kinds.push_back(
+      {.head_dim = 256, .value_dim = 256, .mask = {.right = true}, .softcap = true, .lengths = true, .sinks = true});
+  kinds.push_back({.head_dim = 112, .value_dim = 112, .lengths = true, .alibi = Alibi::both_sides, .sinks = true});
   for (const int dim : {64, 128, 256}) {
     kinds.push_back({.head_dim = dim, .value_dim = dim, .alibi = Alibi::both_sides, .sinks = true});
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .alibi = Alibi::before});

@@ -161,6 +161,8 @@ class Operators(WithStandIn):
         self.assertEqual((out.shape, out.dtype, lse.shape), ((1, 2, 8, 32), q.dtype, (1, 2, 8)))
         with self.assertRaisesRegex(NotImplementedError, "a plan by hand"):
             wm.attention(q, q, v, plan="128x128 s2")
+        with self.assertRaisesRegex(NotImplementedError, "a stream by hand"):
+            wm.attention(q, q, v, stream=7)
 
     def test_a_function_that_torch_compiles_is_seen_too(self):
         self.torch.ops.warpmill.attention.return_value = ("out", "lse")

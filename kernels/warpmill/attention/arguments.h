@@ -14,16 +14,19 @@ struct HeadScales {
 };
 
 // A capped score in powers of two, as a series of odd powers of the score s up to the fifth:
-// outer s ((s^2 + middle)^2 + rest). So written, each of its instructions has one operand that is no register.
+// outer s ((s^2 + middle)^2 + rest). So written, no instruction has more than one operand that is the same for all
+// scores, and the compiler takes it from a uniform register (of 16-bit elements: it is an argument).
 struct SoftcapSeries {
   float middle, rest, outer;
-  float most;  // it is right where the capped score is at most this
+  float most;  // it is right where the capped score is at most this; 0: nowhere
 
-  // Of scores that are yet to be multiplied with `factor`. Where these are too large for f32, weights are no numbers,
-  // which is noticed as weights that are too large are.
+  // Of scores that are yet to be multiplied with `factor`. It reaches nowhere where its numbers would be too large for
+  // f32: what outer is multiplied with is 1.2 most / outer at the end of its reach.
   constexpr SoftcapSeries of(float factor) const {
     const float square = factor * factor, fourth = square * square;
-    return {middle / square, rest / fourth, outer * fourth * factor, most};
+    const float scaled = outer * fourth * factor, size = scaled < 0 ? -scaled : scaled;
+    const bool fits = size >= most * 1e-37f && size <= 3e38f;
+    return {middle / square, rest / fourth, scaled, fits ? most : 0.f};
   }
 };
 

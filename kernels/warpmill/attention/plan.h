@@ -160,12 +160,13 @@ struct AttentionPlan {
       if (!moves_registers()) return 64;
       if (kind.value_dim > 192) return kind.mask.left ? 60 : 48;
       if (kind.mask.left && kind.has_tails()) return 52;
-      if (groups < 3) return 40;
+      if (groups < 3) return strips == 0 ? 56 : 40;
       return kind.mask.left && kind.alibi == Alibi::both_sides ? 48 : 32;
     }
     if (!changes_scores()) {
       if (!moves_registers()) return 56;  // a group alone that holds 200 spills
-      if (!kind.narrow()) return kind.value_dim > 192 && kind.softcap && kind.has_tails() && !kind.mask.right ? 48 : 28;
+      if (!kind.narrow())
+        return kind.value_dim > 192 && kind.has_tails() && (kind.softcap || !kind.mask.right) ? 48 : 28;
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
