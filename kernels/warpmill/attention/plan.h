@@ -219,8 +219,7 @@ struct AttentionPlan {
     if (const char* const words = kind_problem()) return words;
     if (changes_scores() && !bias_by_product() && !masks_only() && kind.value_dim > 192 && strips != 1)
       return "with a score of the caller's own, or ALiBi and a softcap, and values of more than 192 there are "
-             "registers "
-             "for one strip";
+             "registers for one strip";
     if (held_registers() + other_registers() > multiply_registers())
       return "scores and sums leave a multiply thread too few registers";
     return nullptr;
