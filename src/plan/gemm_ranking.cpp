@@ -112,11 +112,16 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   double share = 0;
   if (e.schedule.shares()) {
     const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));
-    share = model.share + std::max(1.0, pieces - 1) * (model.piece + plan.partial_bytes() / (model.piece_rate * 1e3)) +
-            clusters * plan.partial_bytes() / (model.share_rate * 1e6);
+    const double others = std::max(1.0, pieces - 1), rounds = std::ceil(others / plan.runs_together());
+    // Of a piece's time, where it is asked for with another: less where clusters have added up before.
+    const double asked_together = plan.cluster.k > 1 ? 0.1 : 0.38;
+    share = model.share + (rounds + asked_together * (others - rounds)) * model.piece +
+            others * plan.partial_bytes() / (model.piece_rate * 1e3) +
+            clusters * (plan.scatters() ? plan.cluster.k : 1) * plan.partial_bytes() / (model.share_rate * 1e6);
   }
   if (plan.cluster.k > 1)
-    share = model.cluster_share * blocks / rates.multiprocessors + sums_received(plan) / (model.cluster_sum_rate * 1e3);
+    share +=
+        model.cluster_share * blocks / rates.multiprocessors + sums_received(plan) / (model.cluster_sum_rate * 1e3);
 
   double memory_bytes = e.memory_seconds * rates.memory_bytes;
   if (e.schedule.shares()) {
@@ -149,11 +154,17 @@ GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const C
   return plan.facts().reads_shared ? wgmma_estimate(plan, asked, rates) : mma_estimate(plan, asked, rates);
 }
 
-// Where eight blocks that share operands are the fastest, they are so by much; by less they are not believed. Of 40
-// random shapes they were estimated best on four and were so on none (docs/gemm.md).
+// What trees have seen too little of (docs/gemm.md). Where eight blocks that share operands are the fastest, they are
+// so by much; by less they are not believed: of 40 random shapes they were estimated best on four and were so on none.
+// Sixteen blocks that share a tile fill a GPC and read through its one port: the more steps, the later.
+double doubt(const GemmEstimate& e) {
+  if (e.plan.multicasts() && e.plan.cluster_size() > 4) return 1.04;
+  if (e.plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
+  return 1;
+}
+
 void correct(GemmEstimate& e, const GemmShape& asked, const GemmTrees& trees) {
-  const double doubt = e.plan.multicasts() && e.plan.cluster_size() > 4 ? 1.04 : 1;
-  e.seconds *= doubt * trees.factor(traits_of(e, asked));
+  e.seconds *= doubt(e) * trees.factor(traits_of(e, asked));
 }
 
 // Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.

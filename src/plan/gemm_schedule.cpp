@@ -74,7 +74,7 @@ GemmSchedule schedule_of(const GemmPlan& plan, const GemmShape& asked, const Chi
   const std::int64_t band = plan.band > 0 ? std::min<std::int64_t>(plan.band, rows) : best_band(plan, rows, resident);
   const TileSchedule tiles{static_cast<unsigned>(rows), static_cast<unsigned>(columns), static_cast<unsigned>(band),
                            static_cast<unsigned>(shape.batch)};
-  schedule.work = share_out(plan, tiles, schedule.tiles, schedule.steps * plan.cluster.k, resident);
+  schedule.work = share_out(plan, tiles, schedule.tiles, schedule.steps, resident);
   return schedule;
 }
 

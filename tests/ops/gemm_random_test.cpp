@@ -112,8 +112,7 @@ std::string random_wgmma_plan(Dice& dice, Clusters clusters) {
     plan.multiply_groups = int(1 + dice.below(3));
     plan.tile.m = plan.multiply_groups * dice.of({64, 64, 128});
     plan.split = dice.one_in(3);
-    if (!plan.split && !plan.multicasts() && dice.one_in(3))
-      plan.cluster.k = std::min(dice.of({2, 3, 4, 8}), clusters.most);
+    if (!plan.multicasts() && dice.one_in(3)) plan.cluster.k = std::min(dice.of({2, 3, 4, 8}), clusters.most);
   }
   if (plan.pipelining == Pipelining::cooperative && plan.cluster_size() == 1 && dice.one_in(3)) {
     plan.pipelining = Pipelining::multistage;

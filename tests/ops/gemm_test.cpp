@@ -211,7 +211,9 @@ TEST_F(Gemm, IsRightWithEachKindOfPlan) {
                            "64x48 s3 c2x4 g1 split",
                            "128x80 s3 c8x1",  // five of eight
                            "192x96 s3 c1x4 g3",
-                           "128x96 s3 c1x1x3 exchange"}) {
+                           "128x96 s3 c1x1x3 exchange",
+                           "64x32 s3 c1x1x2 g1 split exchange",  // sums meet in a cluster, then in the workspace
+                           "128x64 s3 c1x1x2 split2"}) {
     GemmCase c = ordinary();
     c.plan = plan;
     // One tile and less; several waves with tails and odd clusters; many steps along k.
@@ -242,6 +244,8 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
                      {e4m3, bf16, "128x64 s3 c1x1x2", true},
                      {i8, i32, "128x96 s3 c1x1x4"},
                      {f32, f32, "128x64 s3 c1x1x2"},
+                     {i8, i32, "128x96 s3 c1x1x2 split"},
+                     {e4m3, bf16, "64x48 s3 c1x1x2 g1 split", true},
                      {e4m3, bf16, "64x112 s3 c4x2 g1"},
                      {i8, i32, "128x80 s3 c4x1 pingpong"}};
   for (const auto& [type, d, plan, promote] : cases) {
@@ -360,7 +364,7 @@ TEST_F(Gemm, TakesOperandsThatLieSideBySideInOneBuffer) {
 TEST_F(Gemm, GivesTheSameBitsEveryTime) {
   const EpilogueCase epilogue{.alpha = 0.5f, .beta = 1, .in_place = true, .amax = true};
   for (const char* plan : {"", "128x64 s3 split", "128x64 s3 c2x1 split", "64x128 s3 pingpong", "64x48 s3 c1x1x2 g1",
-                           "128x64 s3 multistage", "64x48 s3 g1 mma split"}) {
+                           "128x64 s3 c1x1x2 split", "128x64 s3 multistage", "64x48 s3 g1 mma split"}) {
     GemmCase c{.m = 304, .n = 272, .k = 456, .d = f32, .epilogue = epilogue, .plan = plan};
     GemmRun run(device, c);
     std::vector<std::byte> first;

@@ -63,6 +63,9 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
            GemmCase{.m = 392, .n = 136, .k = 300, .plan = "128x64 s3 c1x1x2"},
            GemmCase{.m = 150, .n = 112, .k = 300, .plan = "128x96 s3 c1x1x4"},
            GemmCase{.m = 200, .n = 72, .k = 300, .b_layout = {.padding = 1}, .plan = "192x48 s4 c1x1x2 g3"},
+           // Clusters that share tiles, and blocks of a cluster that share its piece.
+           GemmCase{.m = 60, .n = 40, .k = 1400, .plan = "64x48 s3 c1x1x2 g1 split"},
+           GemmCase{.m = 264, .n = 40, .k = 1000, .d = f32, .epilogue = in_place, .plan = "128x48 s3 c1x1x2 split"},
            GemmCase{
                .m = 200, .n = 136, .k = 200, .a_layout = {.columns = true}, .b_layout = {}, .plan = "128x64 s3 c1x2"},
            GemmCase{.m = 200, .n = 136, .k = 200, .d_layout = {.columns = true}, .plan = "128x80 s3"},

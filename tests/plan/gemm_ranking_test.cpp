@@ -276,7 +276,9 @@ TEST(GemmRanking, TakesTheMeasuredFavouriteForAFewRows) {
 // By the model, as it was measured.
 TEST(GemmRanking, TakesAsManyBlocksForAFewRowsAsAreFastest) {
   EXPECT_EQ(first({}, {4, 4352, 880}), "128x16 s12 c1x1 exchange") << "34, which leave room for the next product";
-  EXPECT_EQ(first({}, {3, 64, 30528}), "64x16 s16 c1x1x16 g1 exchange") << "one tile, as many blocks as may share it";
+  EXPECT_EQ(first({}, {3, 64, 30528}), "64x16 s16 c1x1x8 g1 split5 exchange") << "one tile, five clusters of eight";
+  EXPECT_EQ(first({}, {7, 528, 26528}), "64x16 s16 c1x1x5 g1 exchange") << "nine tiles, a cluster each";
+  EXPECT_EQ(first({}, {3, 128, 208}), "64x16 s16 c1x1 g1 exchange") << "tiles of few rows start sooner than tall ones";
 }
 
 // Which of a ranking's plans, from one on, has the shortest estimate.

@@ -105,19 +105,19 @@ TEST(WorkSchedule, CoversEveryStepOfEveryTileOnceInTheOrderOfK) {
       }
 }
 
-TEST(WorkSchedule, BlocksOfAClusterHaveEqualPartsOfEachTile) {
-  const WorkSchedule work = WorkSchedule::make({5, 1, 3}, 12, 2, 0);
-  for (unsigned number = 0; number < 4; ++number) {
-    PieceWalk walk(work, 1, {number, 4});
-    for (const unsigned tile : {1u, 3u}) {
-      Piece piece{};
-      ASSERT_TRUE(walk.next(piece));
-      EXPECT_EQ(piece.tile, tile);
-      EXPECT_EQ(piece.first_step, 3 * number);
-      EXPECT_EQ(piece.steps, 3u);
+TEST(WorkSchedule, BlocksOfAClusterHaveEqualPartsOfEachPiece) {
+  constexpr unsigned parts = 4, steps = 7, tiles = 5;
+  for (const unsigned shared : {0u, 5u}) {  // whole tiles, and tiles cut into pieces
+    const WorkSchedule work = WorkSchedule::make({tiles, 1, 3}, steps, shared ? 8 : 2, shared);
+    std::vector<unsigned> visits(tiles * steps * parts);
+    for (unsigned cluster = 0; cluster < work.clusters; ++cluster) {
+      PieceWalk walk(work, cluster);
+      for (Piece piece{}; walk.next(piece);)
+        for (unsigned part = 0; part < parts; ++part)
+          for (unsigned stage = 0; stage < piece.steps; ++stage)
+            ++visits[piece.tile * steps * parts + piece.first_stage(part, parts) + stage];
     }
-    Piece piece{};
-    EXPECT_FALSE(walk.next(piece));
+    EXPECT_EQ(visits, std::vector<unsigned>(visits.size(), 1)) << shared << " shared tiles";
   }
 }
 

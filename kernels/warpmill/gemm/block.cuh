@@ -84,9 +84,8 @@ struct GemmPlace {
   u32 part_of_k = plan.cluster.k > 1 ? rank : 0;
   u32 row = plan.cluster.k > 1 ? 0 : rank / plan.cluster.n, column = rank % plan.cluster.n;
 
-  WM_DEVICE PieceWalk walk(const WorkSchedule& work) const {
-    return PieceWalk(work, cluster_number, {part_of_k, u32(plan.cluster.k)});
-  }
+  WM_DEVICE PieceWalk walk(const WorkSchedule& work) const { return PieceWalk(work, cluster_number); }
+  WM_DEVICE u32 first_stage(const Piece& piece) const { return piece.first_stage(part_of_k, plan.cluster.k); }
 
   // This block's corner of a cluster tile.
   WM_DEVICE Corner corner(TileSchedule::Tile tile) const {
@@ -221,7 +220,7 @@ WM_DEVICE void prefetch_first_stages(const ArgumentsOf<plan>& args, const GemmPl
   const i32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
 #pragma unroll 1
   for (u32 i = 0; i < min(piece.steps, ahead); ++i) {
-    const u32 k = (piece.first_step + i) * plan.tile_k();
+    const u32 k = (place.first_stage(piece) + i) * plan.tile_k();
     if (i < args.a_ahead) Shared::ATile::template prefetch<of_a>(args.a, corner.m, k, {a_matrix}, place.sharing_a());
     if (i < args.b_ahead)
       Shared::BTile::template prefetch<of_b>(args.b, place.b_row(corner), k, {b_matrix},
@@ -258,18 +257,20 @@ WM_DEVICE void write_sums(const GemmSums<plan, plan.written_columns()>& sums, co
 }
 
 // A piece is done: with the sums of the tile's other pieces, where there are any, it goes to D. `first_row` of the tile
-// is the group's first.
+// is the group's first; the columns are those that this block writes.
 template <GemmPlan plan, class Function>
-WM_DEVICE void finish_piece(GemmSums<plan>& sums, const Piece& piece, const ArgumentsOf<plan>& args,
-                            const GemmPlace<plan>& place, u32 group, u32 first_row, Writer<plan, Function>& writer) {
+WM_DEVICE void finish_piece(GemmSums<plan, plan.written_columns()>& sums, const Piece& piece,
+                            const ArgumentsOf<plan>& args, const GemmPlace<plan>& place, u32 group, u32 first_row,
+                            Writer<plan, Function>& writer) {
   if constexpr (plan.split) {
-    const Partials<plan, GemmSums<plan>> partials(args, place.rank, group);
+    const Partials<plan, GemmSums<plan, plan.written_columns()>> partials(args, place.rank, group);
     const u32 run = args.work.run_of(place.cluster_number);
     if (piece.first_step > 0) return partials.leave(sums, run);
     partials.collect(sums, run, piece.steps);
   }
   Corner corner = place.corner(args.work.tile(piece.tile));
   corner.m += first_row;
+  if constexpr (plan.scatters()) corner.n += place.part_of_k * plan.written_columns();
   write_sums<plan, Function>(sums, args, corner, writer);
 }
 

@@ -22,7 +22,8 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
       if constexpr (plan.kind.by_tma()) prefetch_first_stages<plan>(args, place, piece, corner);
       grid::wait();
     }
-    for (u32 step = piece.first_step; step < piece.first_step + piece.steps; ++step) {
+    const u32 first = place.first_stage(piece);
+    for (u32 step = first; step < first + piece.steps; ++step) {
       stamp<"load", "wait">(step);
       const Stage stage = ring.acquire();
       stamp<"load", "copy">(step);

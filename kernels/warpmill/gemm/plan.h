@@ -276,7 +276,14 @@ struct GemmPlan {
     return !facts().reads_shared || spare_registers() >= facts().least_spare + kind.finish_registers();
   }
   // One block's sums of a tile in the workspace of a split plan, each with its mark.
-  constexpr int partial_bytes() const { return tile.m * tile.n * 8; }
+  constexpr int partial_bytes() const { return tile.m * written_columns() * 8; }
+  // Of these, the values that a thread asks for at once; and where they are few, of how many runs, whose answers take
+  // as long as those of one.
+  constexpr int partial_chunk() const {
+    const int values = 64 * written_columns() / group_threads;
+    return values < 32 ? values : values % 32 == 0 ? 32 : 8;
+  }
+  constexpr int runs_together() const { return 32 / partial_chunk(); }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
@@ -298,8 +305,8 @@ struct GemmPlan {
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
     if (cluster_size() > 8 && (cluster.k < cluster_size() || tile.m > 64))
       return "a cluster has 1 to 8 blocks, or up to 16 that share tiles of 64 rows along k";
-    if (cluster.k > 1 && (multicasts() || split || pipelining != Pipelining::cooperative))
-      return "blocks that share tiles along k are cooperative, share no operands, and have whole tiles among them";
+    if (cluster.k > 1 && (multicasts() || pipelining != Pipelining::cooperative))
+      return "blocks that share tiles along k are cooperative and share no operands";
     if (scatters() && stages * stage_bytes() < cluster.k * tile.m * written_columns() * 4)
       return "the sums that a cluster's blocks send each other do not fit where the stages were";
     if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";

@@ -117,10 +117,9 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
       multiply<plan>(sums, ring, piece.steps, first_row, shared, hand_over);
     stamp<"multiply", "store">(number);
     if constexpr (plan.scatters()) {
-      Corner corner = place.corner(args.work.tile(piece.tile));
-      corner.m += first_row, corner.n += place.part_of_k * plan.written_columns();
       GemmSums<plan, plan.written_columns()> share;
-      if (tile_sums.join(sums, share)) write_sums<plan, Function>(share, args, corner, writer);
+      if (tile_sums.join(sums, share))
+        finish_piece<plan, Function>(share, piece, args, place, group, first_row, writer);
     } else {
       if constexpr (plan.cluster.k > 1)
         if (!tile_sums.join(sums)) continue;

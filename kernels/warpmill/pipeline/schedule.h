@@ -42,9 +42,12 @@ struct TileSchedule {
   }
 };
 
-// A part of a tile's k, in steps of one stage.
+// A part of a tile's k. A step is one stage of each of the blocks that share tiles along k, or of the only one.
 struct Piece {
   unsigned tile, first_step, steps;
+
+  // Of the stages of blocks that share it, in equal parts: where the part of one begins.
+  constexpr unsigned first_stage(unsigned part, unsigned parts) const { return first_step * parts + part * steps; }
 };
 
 // A persistent schedule: the grid is as large as the chip. The steps of the first `shared_tiles` tiles are dealt out
@@ -58,7 +61,7 @@ struct Piece {
 // numbers, which the chip starts first, so that the wait ends even where other kernels leave no room for all at once.
 struct WorkSchedule {
   TileSchedule tiles;
-  unsigned tile_steps;    // stages along k
+  unsigned tile_steps;    // along k
   unsigned clusters;      // that share the work
   unsigned shared_tiles;  // tile numbers 0 to shared_tiles - 1
   unsigned run, rest;     // steps of a run; the rest is spread evenly, so that tiles are cut alike
@@ -98,17 +101,11 @@ struct WorkSchedule {
   constexpr unsigned run_end(unsigned number) const { return run_begin(number + 1); }
 };
 
-// Which of the equal parts of each whole tile's k: where blocks of a cluster have one each, tile_steps is a multiple.
-struct PartOfK {
-  unsigned number = 0, parts = 1;
-};
-
 // One cluster's pieces, in its order.
 class PieceWalk {
  public:
-  constexpr PieceWalk(const WorkSchedule& work, unsigned cluster, PartOfK part = {})
+  constexpr PieceWalk(const WorkSchedule& work, unsigned cluster)
       : work_(work),
-        part_(part),
         at_(work.run_begin(work.run_of(cluster))),
         end_(work.run_end(work.run_of(cluster))),
         whole_(work.shared_tiles + cluster) {}
@@ -123,15 +120,13 @@ class PieceWalk {
       return true;
     }
     if (whole_ >= work_.tiles.count()) return false;
-    const unsigned steps = work_.tile_steps / part_.parts;
-    piece = {whole_, part_.number * steps, steps};
+    piece = {whole_, 0, work_.tile_steps};
     whole_ += work_.clusters;
     return true;
   }
 
  private:
   const WorkSchedule& work_;
-  PartOfK part_;
   unsigned at_, end_, whole_;
 };
 
