@@ -52,7 +52,9 @@ class Collector {
         2.0 * double(asked.m) * double(asked.n) * double(asked.k) * double(asked.batch) >= long_product)
       return false;
     // Taller tiles for a few columns are for blocks that fill half the chip and more: fewer rows start sooner.
-    if (plan.tile.n == grain && plan.tile.m > 64 && 2 * ceil_divide(rows, 64) <= rates_.multiprocessors) return false;
+    if (plan.tile.n == grain && plan.tile.m > 64 &&
+        2 * ceil_divide(rows, 64) * tiles_of(grain) * asked.batch <= rates_.multiprocessors)
+      return false;
     // A GPC holds one cluster of more than 8, where it is whole, as most are on the largest Hopper.
     if (plan.cluster.k > 8 && (tiles > 4 || rates_.multiprocessors < 132)) return false;
     // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
@@ -111,7 +113,7 @@ void add_wgmma_plans(Collector& to) {
       for (const int parts : {12, 16})
         if (n <= 64) to.add({.tile = {64, n}, .cluster = {1, 1, parts}, .multiply_groups = 1, .exchange = exchange});
       // Or several clusters: what the blocks of each have added up meets in the workspace, where a thread asks for the
-      // sums of four others at once.
+      // sums of four others at once (of 64x32, of two).
       for (const int parts : {8, 16})
         for (const int pieces : {0, 5})
           if (n <= 32)

@@ -47,7 +47,7 @@ GemmEstimate mma_estimate(const GemmPlan& plan, const GemmShape& asked, const Ch
   const double latency = plan.facts().copy_engine ? 1e-6 / (plan.stages - 1) : 0;
   e.step_seconds = std::max({tensor, l2, latency}) + 0.05 * l2;
   e.tile_seconds = 0.4e-6 + 0.25e-6 * plan.group_rows() / 64 * plan.strips();
-  if (e.schedule.shares()) {  // each of a tile's other pieces is asked for in turn
+  if (e.schedule.shares()) {  // as if each of a tile's other pieces were asked for in turn
     const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));
     e.share_seconds = 0.5e-6 + std::max(1.0, pieces - 1) * (0.7e-6 + plan.partial_bytes() / 40e9);
   }

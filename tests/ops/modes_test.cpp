@@ -1,4 +1,5 @@
 // The GEMM under every order that the virtual GPU's scheduler can choose: a wait or a fence too few shows here.
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -6,6 +7,8 @@
 #include "ops/gemm_case.hpp"
 #include "ops/schedules.hpp"
 #include "ops/settings.hpp"
+#include "plan/gemm_plan_text.hpp"
+#include "plan/gemm_schedule.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -87,6 +90,33 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
     const std::vector<std::byte> first = result_of(product);
     product.expect_right();
     in_every_schedule(device, seeds, [&] { EXPECT_TRUE(result_of(product) == first); });
+  }
+}
+
+// Several other pieces of a tile are asked for at once: a full round of them and a rest. In a cluster first, or not; by
+// the block that stores all columns, or by each that stores some.
+TEST_F(GemmModes, CollectsManyPiecesOfATile) {
+  struct {
+    int multiprocessors;
+    GemmCase product;
+    unsigned pieces;
+  } const cases[] = {{7, {.m = 20, .n = 10, .k = 1850, .plan = "64x16 s3 g1 split"}, 7},
+                     {12, {.m = 20, .n = 30, .k = 3700, .plan = "64x32 s3 c1x1x2 g1 split"}, 6},
+                     {14, {.m = 90, .n = 30, .k = 3700, .plan = "128x32 s3 c1x1x2 split"}, 7}};
+  for (const auto& [multiprocessors, c, pieces] : cases) {
+    SCOPED_TRACE(describe(c));
+    const GemmPlan plan = plan::plan_from_text(c.plan);
+    EXPECT_EQ(plan::schedule_of(plan, {c.m, c.n, c.k}, plan::hopper_rates(multiprocessors)).work.clusters, pieces);
+    EXPECT_GT(plan.runs_together(), 1);
+    EXPECT_NE((pieces - 1) % plan.runs_together(), 0u) << "the last round is not full";
+    const Device chip = Device::open("virtual:sm_90a:sms=" + std::to_string(multiprocessors));
+    const Stream on_chip(chip);
+    GemmRun product(chip, c);
+    in_every_schedule(chip, 1, [&] {
+      product.reset();
+      gemm(on_chip, product.request());
+      product.expect_right();
+    });
   }
 }
 

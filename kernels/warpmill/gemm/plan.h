@@ -277,13 +277,13 @@ struct GemmPlan {
   }
   // One block's sums of a tile in the workspace of a split plan, each with its mark.
   constexpr int partial_bytes() const { return tile.m * written_columns() * 8; }
-  // Of these, the values that a thread asks for at once; and where they are few, of how many runs, whose answers take
-  // as long as those of one.
+  // Of these, the values that a thread asks for at once; and of how many runs, where there are registers: their answers
+  // take as long as those of one.
   constexpr int partial_chunk() const {
     const int values = 64 * written_columns() / group_threads;
     return values < 32 ? values : values % 32 == 0 ? 32 : 8;
   }
-  constexpr int runs_together() const { return 32 / partial_chunk(); }
+  constexpr int runs_together() const { return spare_registers() < 104 ? 1 : 32 / partial_chunk(); }
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
