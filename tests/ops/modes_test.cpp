@@ -7,8 +7,10 @@
 #include "ops/gemm_case.hpp"
 #include "ops/schedules.hpp"
 #include "ops/settings.hpp"
+#include "ops/workspace.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_schedule.hpp"
+#include "warpmill/buffer.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
 
@@ -94,29 +96,35 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
 }
 
 // Several other pieces of a tile are asked for at once: a full round of them and a rest. In a cluster first, or not; by
-// the block that stores all columns, or by each that stores some.
+// the block that stores all columns, or by each that stores some. Nothing of them is left in the workspace.
 TEST_F(GemmModes, CollectsManyPiecesOfATile) {
   struct {
     int multiprocessors;
     GemmCase product;
     unsigned pieces;
-  } const cases[] = {{7, {.m = 20, .n = 10, .k = 1850, .plan = "64x16 s3 g1 split"}, 7},
-                     {12, {.m = 20, .n = 30, .k = 3700, .plan = "64x32 s3 c1x1x2 g1 split"}, 6},
-                     {14, {.m = 90, .n = 30, .k = 3700, .plan = "128x32 s3 c1x1x2 split"}, 7}};
+  } const cases[] = {{7, {.m = 20, .n = 10, .k = 2100, .plan = "64x16 s3 g1 split"}, 7},
+                     {12, {.m = 20, .n = 30, .k = 4200, .plan = "64x32 s3 c1x1x2 g1 split"}, 6},
+                     {14, {.m = 90, .n = 30, .k = 4200, .plan = "128x32 s3 c1x1x2 split"}, 7}};
   for (const auto& [multiprocessors, c, pieces] : cases) {
     SCOPED_TRACE(describe(c));
     const GemmPlan plan = plan::plan_from_text(c.plan);
     EXPECT_EQ(plan::schedule_of(plan, {c.m, c.n, c.k}, plan::hopper_rates(multiprocessors)).work.clusters, pieces);
+    const std::size_t left_bytes = std::size_t{pieces} * plan.cluster_size() * plan.partial_bytes();
     EXPECT_GT(plan.runs_together(), 1);
     EXPECT_NE((pieces - 1) % plan.runs_together(), 0u) << "the last round is not full";
     const Device chip = Device::open("virtual:sm_90a:sms=" + std::to_string(multiprocessors));
     const Stream on_chip(chip);
     GemmRun product(chip, c);
+    const std::uint64_t workspace = ops::workspace_of(on_chip, left_bytes);  // cleared when it is asked for
+    Buffer left(chip, left_bytes);
     in_every_schedule(chip, 1, [&] {
       product.reset();
       gemm(on_chip, product.request());
       product.expect_right();
     });
+    on_chip.copy(left.address(), workspace, left_bytes);
+    on_chip.synchronize();
+    EXPECT_EQ(left.download<std::byte>(), std::vector<std::byte>(left_bytes));
   }
 }
 
