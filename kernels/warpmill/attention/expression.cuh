@@ -33,15 +33,25 @@ class Expressions {
   }
 
  private:
-  // Rows and keys beyond the ends are asked as the last ones, so that arrays are read inside their bounds.
+  // Rows and keys beyond the ends are asked as the last ones, so that arrays are read inside their bounds. Where there
+  // are none beyond, no limit is asked for: a number is the thread's first and a constant.
   template <class Scores, class Visit>
   WM_DEVICE void each(Scores& scores, i32 step, Visit visit) const {
-    const i32 last_query = i32(tile_.sequence.queries) - 1, last_key = i32(tile_.sequence.keys) - 1;
+    // Arguments take no registers.
+    const i32 last_query = i32(plan.kind.sequences ? tile_.sequence.queries : args_.queries) - 1;
+    const i32 last_key = i32(plan.kind.has_tails() ? tile_.sequence.keys : args_.keys) - 1;
     const i32 first_key = step * plan.keys + i32(scores.column(0));
+    const auto up_to = [&](i32 most_query, i32 most_key) {
 #pragma unroll
-    for (int i = 0; i < scores.count; ++i)
-      visit(scores.value[i], min(i32(first_query_ + scores.row(i)), last_query),
-            min(first_key + scores.offset(i), last_key));
+      for (int i = 0; i < scores.count; ++i)
+        visit(scores.value[i], min(i32(first_query_ + scores.row(i)), most_query),
+              min(first_key + scores.offset(i), most_key));
+    };
+    constexpr i32 any = 0x7fffffff;
+    if (i32(first_query_) + plan.group_rows() - 1 <= last_query && (step + 1) * plan.keys - 1 <= last_key)
+      up_to(any, any);
+    else
+      up_to(last_query, last_key);
   }
 
   const AttentionArguments& args_;
