@@ -156,15 +156,22 @@ GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const C
 
 // What trees have seen too little of (docs/gemm.md). Where eight blocks that share operands are the fastest, they are
 // so by much; by less they are not believed: of 40 random shapes they were estimated best on four and were so on none.
-// Sixteen blocks that share a tile fill a GPC and read through its one port: the more steps, the later.
-double doubt(const GemmEstimate& e) {
-  if (e.plan.multicasts() && e.plan.cluster_size() > 4) return 1.04;
-  if (e.plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
+// Sixteen blocks that share a tile fill a GPC and read through its one port: the more steps, the later. Tall tiles of
+// few columns that fill less than half the chip leave room for the next product; with a dozen steps and more, how fast
+// both are then depends on which multiprocessors it gets. Pairs are about as fast, and always are.
+double doubt(const GemmEstimate& e, const ChipRates& rates) {
+  const GemmPlan& plan = e.plan;
+  const double steps = double(e.schedule.steps);
+  if (plan.multicasts() && plan.cluster_size() > 4) return 1.04;
+  if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * steps - 12);
+  if (plan.tile.n == 16 && plan.tile.m >= 192 && plan.cluster_size() == 1 && steps >= 11 &&
+      2 * e.schedule.work.clusters <= static_cast<unsigned>(rates.multiprocessors))
+    return 1.05;
   return 1;
 }
 
-void correct(GemmEstimate& e, const GemmShape& asked, const GemmTrees& trees) {
-  e.seconds *= doubt(e) * trees.factor(traits_of(e, asked));
+void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, const GemmTrees& trees) {
+  e.seconds *= doubt(e, rates) * trees.factor(traits_of(e, asked));
 }
 
 // Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
@@ -221,7 +228,7 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
   GemmEstimate e = by_arithmetic(plan, asked, rates);
-  if (const GemmTrees* const trees = trees_of(plan.kind, plan.instruction, rates)) correct(e, asked, *trees);
+  if (const GemmTrees* const trees = trees_of(plan.kind, plan.instruction, rates)) correct(e, asked, rates, *trees);
   return e;
 }
 
@@ -239,7 +246,7 @@ std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, con
   const double limit = far * ranking.front().seconds;
   const auto end =
       std::partition_point(ranking.begin(), ranking.end(), [&](const GemmEstimate& e) { return e.seconds < limit; });
-  std::for_each(ranking.begin(), end, [&](GemmEstimate& e) { correct(e, shape, *trees); });
+  std::for_each(ranking.begin(), end, [&](GemmEstimate& e) { correct(e, shape, rates, *trees); });
   std::stable_sort(ranking.begin(), end, is_faster);
   if (const auto favourite =
           std::find_if(ranking.begin(), end, [&](const GemmEstimate& e) { return is_favourite(e.plan, kind, shape); });
