@@ -1,5 +1,6 @@
 // Expressions of the caller's own: compared with float64, and what is said of those that are wrong.
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,26 @@ TEST_F(Attention, AsksTheMaskAboutEachSequence) {
       return (q + k) % 3 != batch || (head == 1 && k < difference + 20);
     };
     if (sequences) c.sequences = {{70, 70}, {100, 130}, {5, 5}};
+    EXPECT_LT(error_of(stream, c), 1) << sequences;
+  }
+}
+
+// Arrays end where the longest sequence does: on the virtual GPU a read behind it is an error.
+TEST_F(Attention, ReadsArraysNoFurtherThanSequencesGo) {
+  const auto numbers = [](std::int32_t count) {
+    std::vector<std::int32_t> all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  };
+  for (const bool sequences : {false, true}) {
+    AttentionCase c = ordinary();
+    if (sequences)
+      c.sequences = {{70, 70}, {100, 130}, {5, 5}};
+    else
+      c.key_lengths = {150, 40};
+    c.mask_expression = "(of_query[q] + of_key[k]) % 3 != 0";
+    c.integers = {{"of_query", numbers(sequences ? 100 : 230)}, {"of_key", numbers(sequences ? 130 : 150)}};
+    c.sees = [](std::int64_t q, std::int64_t k, std::int64_t, std::int64_t) { return (q + k) % 3 != 0; };
     EXPECT_LT(error_of(stream, c), 1) << sequences;
   }
 }

@@ -281,7 +281,7 @@ TEST(GemmRanking, TakesAsManyBlocksForAFewRowsAsAreFastest) {
   EXPECT_EQ(first({}, {3, 128, 208}), "64x16 s16 c1x1 g1 exchange") << "tiles of few rows start sooner than tall ones";
 }
 
-// With less than half of the chip filled, blocks by themselves took 6.2 to 8.3 us for the first two, pairs 5.9 to 6.3;
+// With at most half of the chip filled, blocks by themselves took 6.8 to 8.4 us for the first two, pairs 5.9 to 6.3;
 // of the third, with ten steps, 4.6 and 5.0.
 TEST(GemmRanking, TakesTallTilesInPairsWhereAloneTheyDependOnTheirPlace) {
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
