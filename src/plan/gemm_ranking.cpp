@@ -157,8 +157,9 @@ GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const C
 // What trees have seen too little of (docs/gemm.md). Where eight blocks that share operands are the fastest, they are
 // so by much; by less they are not believed: of 40 random shapes they were estimated best on four and were so on none.
 // Sixteen blocks that share a tile fill a GPC and read through its one port: the more steps, the later. Tall tiles of
-// 16 columns that fill at most half the chip leave room for the next product; from about eleven steps on, how fast both
-// are then depends on which multiprocessors it gets. Pairs are nearly as fast as the best of it, and always are.
+// 16 columns that fill at most half the chip leave room for the next product; from about eleven steps on they were
+// measured to have several times, by where its blocks land, it seems. Pairs are nearly as fast as the best of these,
+// and always are.
 double doubt(const GemmEstimate& e, const ChipRates& rates) {
   const GemmPlan& plan = e.plan;
   const double steps = double(e.schedule.steps);
