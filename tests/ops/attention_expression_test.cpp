@@ -94,6 +94,33 @@ TEST_F(Attention, ReadsArraysNoFurtherThanSequencesGo) {
   }
 }
 
+// Each batch has documents of its own, and the second head sees all: tiles differ in which steps they take by batch and
+// head, rows of a tile in which keys they see, and some see all or none of a step's.
+TEST_F(Attention, AsksAboutTilesAndRowsOfEachBatchAndHead) {
+  for (const int head_dim : {64, 128}) {  // three groups, and two
+    AttentionCase c = ordinary();
+    c.keys = c.queries = 700, c.head_dim = c.value_dim = head_dim;
+    std::vector<std::int32_t> documents;
+    for (const std::vector<int>& ends : {std::vector{30, 500, 700}, {250, 260, 270, 700}})
+      for (int position = 0, document = 0; position < 700; ++position) {
+        if (position == ends[static_cast<std::size_t>(document)]) ++document;
+        documents.push_back(document);
+      }
+    c.integers = {{"of", documents}};
+    const std::string q = "of[batch * queries + q", k = "of[batch * keys + k";
+    c.mask_expression = "head == 1 || " + q + "] == " + k + "]";
+    c.skip = "head == 0 && (" + k + "_last] < " + q + "_first] || " + k + "_first] > " + q + "_last])";
+    c.whole = "head == 1 || (" + k + "_first] == " + q + "_last] && " + k + "_last] == " + q + "_first])";
+    c.sees = [&](std::int64_t query, std::int64_t key, std::int64_t head, std::int64_t batch) {
+      const auto of = [&](std::int64_t position) {
+        return documents[static_cast<std::size_t>(batch * 700 + position)];
+      };
+      return head == 1 || of(query) == of(key);
+    };
+    EXPECT_LT(error_of(stream, c), 1) << head_dim;
+  }
+}
+
 TEST_F(Attention, WritesZerosWhereEveryStepIsSkipped) {
   AttentionCase c = ordinary();
   c.mask_expression = "q >= 128", c.skip = "q_last < 128", c.whole = "q_first >= 128";

@@ -38,6 +38,28 @@ TEST(AttentionSchedule, BeginsEveryTileOnceAndLongOnesBeforeShortOnes) {
           }
 }
 
+// Where tiles differ, by a mask or by expressions that skip steps, those that every head begins last come last of all:
+// the heads of a group are not finished before the next group begins.
+TEST(AttentionSchedule, TakesTilesOfDifferentLengthsRowByRowOfAllHeads) {
+  const AttentionShape shape{.batch = 2, .heads = 32, .kv_heads = 32, .queries = 4096, .keys = 4096};
+  const auto rows_of = [&](const AttentionKind& kind) { return schedule_of({.kind = kind}, shape, {}).rows; };
+  EXPECT_EQ(rows_of({}), 32u);
+  EXPECT_EQ(rows_of({.expressions = {.mask = true, .whole = true}}), 32u);
+  EXPECT_EQ(rows_of({.mask = {.right = true}}), 4u);
+  EXPECT_EQ(rows_of({.expressions = {.mask = true, .skip = true}}), 4u);
+}
+
+// What chooses steps takes nothing from the groups: they go as far as without expressions.
+TEST(AttentionRanking, TakesStepsOfDocumentsAsWideAsThoseWithoutAMask) {
+  for (const int dim : {64, 128, 256})
+    for (const bool causal : {false, true}) {
+      AttentionKind plain{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}}, documents = plain;
+      documents.expressions = {.mask = true, .skip = true, .whole = true};
+      const AttentionShape shape{.batch = 1, .heads = 16, .kv_heads = 16, .queries = 16384, .keys = 16384};
+      EXPECT_EQ(rank(documents, shape, {}).front().plan.keys, rank(plain, shape, {}).front().plan.keys) << dim;
+    }
+}
+
 TEST(AttentionRanking, HasAPlanForEveryKindThatFitsAndIsOrdered) {
   for (const int dim : {64, 128, 192, 256})
     for (const int value_dim : {64, 128, 192, 256})

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "warpmill/attention/alibi.cuh"
+#include "warpmill/attention/chosen_steps.cuh"
 #include "warpmill/attention/copy_rows.cuh"
-#include "warpmill/attention/expression.cuh"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/attention/tiles.cuh"
 #include "warpmill/tile/operand_tile.cuh"

@@ -2,7 +2,7 @@
 // same for every kernel of attention: `Rings` are its stages, with the shared memory that they lie in.
 #pragma once
 
-#include "warpmill/attention/expression.cuh"
+#include "warpmill/attention/chosen_steps.cuh"
 #include "warpmill/attention/tiles.cuh"
 #include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/ptx/fence.cuh"
@@ -60,7 +60,8 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
                          VRing& v_ring) {
   u32 tiles = 0;
   TileTaker<plan> taker(args, shared.tiles);
-  for (Tile<plan> tile; taker.next(tile);) {
+  TileRing<plan> tile_ring(shared.tiles.ring);
+  for (Tile<plan> tile; taker.next(tile, tile_ring);) {
     const StepOrder<plan> steps = tile.steps(args);
     const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
     const auto load_k = [&](i32 step) {
@@ -98,36 +99,24 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
   return tiles;
 }
 
-// The same where expressions say which steps a tile takes, and the multiply groups are told of each. The whole warp
-// asks, its first lane copies.
-template <AttentionPlan plan, class Rings, class VRing>
+// The same where expressions say which steps a tile takes. `source` says which tiles and steps, to the whole warp,
+// whose first lane copies.
+template <AttentionPlan plan, class Rings, class VRing, class Source>
 WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::Shared& shared,
-                                typename Rings::K& k_ring, VRing& v_ring) {
-  StepRing<plan> step_ring(shared.steps.ring);
-  TileTaker<plan> taker(args, shared.tiles);
+                                typename Rings::K& k_ring, VRing& v_ring, Source source) {
   const bool first_lane = threadIdx.x % 32 == 0;
-  Tile<plan> tile{};
-  for (u32 tiles = 0;; ++tiles) {
-    if (first_lane) taker.next(tile);
-    tile = from_first_lane(tile);
-    if (tile.none()) return tiles;
+  u32 tiles = 0;
+  for (Tile<plan> tile; source.next_tile(tile); ++tiles) {
     const Sight<plan> sight = tile.sight(args);
     const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
-    const auto load_k = [&](ChosenStep step, bool last) {
-      const Stage told = step_ring.acquire_for_others();
-      shared.steps.step[told.index] = {step.number, step.whole, u16(last)};
-      step_ring.arrive(told);
-      if (step.none()) return;
+    const auto load_k = [&](const ChosenStep& step) {
       const Stage stage = k_ring.acquire();
       load_keys(args, tile, step.number, kv_head, shared, stage);
     };
-    ChosenStep step, following;
-    const bool any = sight.end() > sight.begin();
-    StepChooser<plan> chooser(args, tile, sight);
-    if (any) step = chooser.next();
-    if (!step.none()) following = chooser.next();
+    ChosenStep step;
+    if (sight.end() > sight.begin()) step = source.next_step(tile);
     if (first_lane) {
-      if (any) load_k(step, following.none());
+      if (!step.none()) load_k(step);
       for (u32 group = 0; group < plan.groups; ++group) {
         typename Rings::Q q_ring(shared.q_ring[group]);
         q_ring.skip(tiles);
@@ -137,16 +126,16 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
       }
     }
     while (!step.none()) {
-      ChosenStep after;
-      if (!following.none()) {
-        after = chooser.next();
-        if (first_lane) load_k(following, after.none());
+      ChosenStep following;
+      if (!step.last) {
+        following = source.next_step(tile);
+        if (first_lane) load_k(following);
       }
       if (first_lane) load_values(args, tile, step.number, kv_head, shared, v_ring);
       step = following;
-      following = after;
     }
   }
+  return tiles;
 }
 
 // Values beyond a sequence's end become zeros, so that what the next sequence has there (NaN, say) reaches nobody: a

@@ -58,7 +58,7 @@ struct AttentionPlan {
   constexpr bool claims() const { return tiles == TileSource::claims; }
   constexpr bool tensor_memory() const { return instruction == TensorInstruction::tcgen05; }
   // What barriers, the schedule and statistics may take, rounded up.
-  constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : 1024; }
+  constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : orders_tiles() ? 2048 : 1024; }
   constexpr int group_rows() const { return tensor_memory() ? tensor_memory_rows : wgmma_rows; }  // queries of a group
   constexpr int blocks_together() const { return pair ? 2 : 1; }
   constexpr int rows() const { return blocks_together() * groups * group_rows(); }  // of a tile
@@ -72,18 +72,25 @@ struct AttentionPlan {
   }
   // Besides the groups: one that loads; or one that corrects and one with a warp for each smaller role.
   constexpr int threads() const { return group_threads * (groups + (tensor_memory() ? 2 : 1)); }
-  // Warps that read which tile is next, and which steps it takes: of the groups, and those that transpose values; or of
-  // the groups, of the one that corrects, and the one that multiplies. Of tiles also the one that stores, and the one
-  // that clears tails.
+  // Warps that read which tile is next, and which steps it takes: of the groups, and those that transpose values, or
+  // the one that loads where another chooses; or of the groups, of the one that corrects, and the one that multiplies.
+  // Of tiles also the one that stores, and the one that clears tails.
   static constexpr int transposing_warps = 3;  // all of the load warpgroup but the first
   // Of values of 8 bits wgmma wants keys side by side; tcgen05 takes them as they come.
   constexpr bool transposes() const { return kind.narrow() && !tensor_memory(); }
+  // Where no warp of the load warpgroup transposes, one clears tails, and one asks expressions which steps a tile
+  // takes, a tile ahead of the one that loads, which is told as the groups are.
+  static constexpr int tail_warp = 1, choosing_warp = 2;
+  constexpr bool chooses_apart() const { return kind.expressions.of_steps() && !tensor_memory() && !transposes(); }
   constexpr int step_readers() const {
-    return groups * 4 + (tensor_memory() ? 4 + 1 : transposes() ? transposing_warps : 0);
+    return groups * 4 + (tensor_memory() ? 4 + 1 : transposes() ? transposing_warps : 0) + chooses_apart();
   }
   constexpr int tile_readers() const {
     return step_readers() + (tensor_memory() ? 1 + kind.has_tails() : !transposes() && kind.has_tails());
   }
+
+  // Tiles are begun by falling cost where expressions say which steps they take.
+  constexpr bool orders_tiles() const { return kind.expressions.skip && !tensor_memory() && !kind.has_tails(); }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
   // The copy engine fills whole swizzle widths and leaves zeros where a head has ended; products go to the next 32
@@ -133,7 +140,7 @@ struct AttentionPlan {
   // each thread, in eights. More, and the last to ask waits for ever.
   constexpr bool moves_registers() const { return groups > 1; }
   constexpr int load_registers() const {
-    if (kind.expressions.of_steps()) return groups == 3 ? 56 : kind.value_dim > 192 ? 40 : 48;
+    if (kind.expressions.of_steps() && !chooses_apart()) return groups == 3 ? 56 : kind.value_dim > 192 ? 40 : 48;
     return groups == 3 ? 32 : 40;
   }
   constexpr int multiply_registers() const {
@@ -171,9 +178,9 @@ struct AttentionPlan {
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
     if (masks_only()) {
-      if (!moves_registers() || (kind.value_dim > 192 && kind.mask.right)) return 56;
+      if (!moves_registers()) return 56;
       if (kind.value_dim > 192) return 44;
-      return groups < 3 ? 40 : kind.value_dim > 96 ? 48 : 36;
+      return groups < 3 ? 36 : kind.value_dim > 96 ? 48 : 32;
     }
     if (kind.value_dim > 192) return moves_registers() ? 60 : 68;
     if (!kind.expressions.any()) return 40;

@@ -28,7 +28,7 @@
 //   factor[g][w].full  softmax warp w: what the sums are to be multiplied with; .empty: correction warp w
 //   out[g].full        4 correction warps: a strip is written; .empty: the epilogue warp, once it has been read
 //   claim              the load thread, and the answer's bytes
-//   tile, step, tail   as on Hopper (tiles.cuh, expression.cuh, load.cuh)
+//   tile, step, tail   as on Hopper (tiles.cuh, chosen_steps.cuh, load.cuh)
 //
 // Two blocks multiply together where the plan pairs them: a tile has 512 queries, of which each block has two groups
 // with all their roles; of K each has half of a step's keys, of V half of the columns. The first block's multiply warp
@@ -320,7 +320,8 @@ WM_DEVICE void load_role(const AttentionArguments& args, Sm100Shared<plan>& shar
   grid::wait();
   u32 tiles;
   if constexpr (plan.kind.expressions.of_steps()) {
-    tiles = load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring);
+    tiles = load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring,
+                                           StepTeller<plan>(args, shared.tiles, shared.steps));
     if (threadIdx.x % 32 != 0) return;  // the first lane copied
   } else {
     tiles = load_tiles<plan, Rings>(args, shared, k_ring, v_ring);

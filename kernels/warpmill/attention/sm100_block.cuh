@@ -2,7 +2,7 @@
 // tensor memory, and the steps that each role walks. sm100.cuh has the roles.
 #pragma once
 
-#include "warpmill/attention/expression.cuh"
+#include "warpmill/attention/chosen_steps.cuh"
 #include "warpmill/attention/tiles.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/signal.cuh"

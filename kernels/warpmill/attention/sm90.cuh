@@ -1,6 +1,7 @@
 // Attention on Hopper: out = softmax(scale Q K^T, masked) V, warp-specialised and persistent.
 //
-// A block is one load warpgroup, of which one thread works, and one to three multiply warpgroups with 64 queries each.
+// A block is one load warpgroup, of which one thread works (and one warp, where expressions say which keys a tile
+// needs), and one to three multiply warpgroups with 64 queries each.
 // A group multiplies its queries with a step of keys, turns the scores into weights in registers, and multiplies these
 // with the step's values. Both are products of wgmma: those of the next step's keys and of this one's values are
 // queued together, and run under the exponentials of the other groups, which take turns at queueing.
@@ -14,8 +15,9 @@
 //   barriers        q[g].full   1 arrival (the load thread, which announces the bytes) + the bytes
 //                   q[g].empty  1 arrival of group g
 //                   k.full, v.full    as q's; k.empty, v.empty: 1 arrival of each group
-//                   tile.full         1 arrival (the load thread, which has taken a tile); tile.empty: each warp that
-//                                     reads which
+//                   tile.full         1 arrival (the thread that has taken a tile: the load thread, or of the warp that
+//                                     chooses steps); tile.empty: each warp that reads which
+//                   step.full         where expressions choose steps, as tile.full: which one is next
 //                   arriving.full     as k.full, where values are transposed by three warps of the load warpgroup: then
 //                                     v.full has one arrival of each of them, and so has arriving.empty
 //                   tail[stage]       as k.full: values whose last rows are another sequence's, and must be cleared
@@ -70,16 +72,17 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   constexpr bool chooses = plan.kind.expressions.of_steps();
   Select<chooses, StepReader<plan>, NoSteps> chooser(shared.steps);
   for (Tile<plan> tile; reader.next(tile);) {
-    // Of sequences that are all of one length no register need remember it: it is an argument.
-    if constexpr (numbered<plan> && !plan.kind.has_tails())
-      tile.sequence = {{args.queries, args.keys, 0, 0, tile.sequence.batch}, tile.sequence.batch};
-    const u32 first_query = tile.group_query(group);
+    tile.forget_lengths(args);
+    u32 first_query = tile.group_query(group);
+    // What a query's number is made of, and places in Q, would take registers that are not there if they were kept over
+    // a tile, or over all of them.
+    constexpr bool frugal = chooses && plan.kind.value_dim > 192;
+    if constexpr (frugal) asm volatile("" : "+r"(first_query));
     const StepOrder<plan> steps = tile.steps(args);  // of all groups
     const Sight<plan> own(args, tile.sequence, first_query,
                           plan.packed > 0 ? Packing<plan>(args).queries() : plan.group_rows());
-    // Kept over the loop of tiles, places in Q would take registers that are not there.
     u32 own_group = group;
-    if constexpr (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0)
+    if constexpr (frugal || (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0))
       asm volatile("" : "+r"(own_group));
     auto& q = shared.q[own_group];
     const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
@@ -162,13 +165,22 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     for (bool more = true; more;) {
       // The first step, those that some row does not see wholly, and where weights have grown too large.
       stamp<"multiply", "look">(step);
-      if (caps_late && !capped) softcap.cap(scores);
-      if constexpr (plan.bias_by_product())
-        if (alibi.around(step)) alibi.add(scores, step, shared.slope[group].read_slope());
-      if (!own.whole(step)) own.hide(scores, step);
+      const bool masked = plan.kind.expressions.mask && !chosen.whole;
+      RowAnswers rows;
       if constexpr (plan.kind.expressions.mask)
-        if (!chosen.whole) expressions.hide(scores, step);
-      const auto rescale = softmax.weigh(scores, weights);
+        if (masked) rows = expressions.template rows<Fragment<plan.keys>>(step);
+      typename Softmax<E, plan.kind.alibi != Alibi::none>::Rescale rescale;
+      if (masked && __all_sync(0xffffffffu, rows.none())) {
+        weights.clear();
+      } else {
+        if (caps_late && !capped) softcap.cap(scores);
+        if constexpr (plan.bias_by_product())
+          if (alibi.around(step)) alibi.add(scores, step, shared.slope[group].read_slope());
+        if (!own.whole(step)) own.hide(scores, step);
+        if constexpr (plan.kind.expressions.mask)
+          if (masked) expressions.hide(scores, step, rows);
+        rescale = softmax.weigh(scores, weights);
+      }
       if (rescale.needed && started)
 #pragma unroll
         for (int i = 0; i < sums.count; ++i) sums.value[i] *= rescale.factor.value[sums.half(i)];
@@ -284,6 +296,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     cache::prefetch(args.k);
     cache::prefetch(args.v);
   }
+  if constexpr (plan.orders_tiles()) {
+    grid::wait();
+    order_tiles<plan>(args, shared.tiles.order);
+  }
   barrier::sync();
   if (const u32 role = warpgroup(); role == 0) {
     name_role<"load">();
@@ -298,15 +314,23 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     typename Rings::LoadedV v_ring(Rings::loaded_v(shared));
     if (plan.kind.expressions.of_steps() && warp == 0) {
       grid::wait();
-      if constexpr (plan.kind.expressions.of_steps()) load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring);
+      if constexpr (plan.chooses_apart())
+        load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring, ToldSteps<plan>(shared.tiles, shared.steps));
+      else if constexpr (plan.kind.expressions.of_steps())
+        load_chosen_steps<plan, Rings>(args, shared, k_ring, v_ring,
+                                       StepTeller<plan>(args, shared.tiles, shared.steps));
       grid::launch_dependents();
+    } else if (plan.chooses_apart() && warp == plan.choosing_warp) {
+      name_role<"choose">();
+      grid::wait();
+      if constexpr (plan.chooses_apart()) choose_steps<plan>(args, shared.tiles, shared.steps);
     } else if (warp == 0 && elect_one()) {
       grid::wait();
       load_tiles<plan, Rings>(args, shared, k_ring, v_ring);
       grid::launch_dependents();
     } else if constexpr (plan.kind.narrow()) {
       if (warp > 0) transpose_values<plan>(args, shared, warp - 1);
-    } else if (plan.kind.has_tails() && warp == 1) {
+    } else if (plan.kind.has_tails() && warp == plan.tail_warp) {
       clear_tails<plan, Rings>(args, shared);
     }
   } else {

@@ -20,6 +20,11 @@ struct Tile {
   SequenceOf<plan> sequence;  // without queries: there is no tile any more
 
   WM_DEVICE bool none() const { return sequence.queries == 0; }
+  // Of sequences that are all of one length no register need remember it: it is an argument.
+  WM_DEVICE void forget_lengths(const AttentionArguments& args) {
+    if constexpr (numbered<plan> && !plan.kind.has_tails())
+      sequence = {{args.queries, args.keys, 0, 0, sequence.batch}, sequence.batch};
+  }
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, Packing<plan>(args).queries());
   }
@@ -68,13 +73,40 @@ struct SequenceOrder {
   }
 };
 
+// Tiles of each batch by falling number of steps, where expressions choose these: the longest are begun first, so that
+// blocks end together. Of many tiles the last ones are a small part: these stay as the schedule has them.
+template <AttentionPlan plan>
+struct TileOrder {
+  static constexpr u32 most = 256;
+  u16 cost[most];  // of a batch's tiles, batch after batch
+  u8 tile[most];   // the same by falling cost
+
+  // Not where every block has one tile at most.
+  static WM_DEVICE bool serves(const QuerySchedule& schedule) {
+    return schedule.batches * schedule.tiles <= most && schedule.count() > gridDim.x;
+  }
+  WM_DEVICE u32 at(const QuerySchedule& schedule, u32 batch, u32 place) const {
+    return serves(schedule) ? tile[batch * schedule.tiles + place] : schedule.tiles - 1 - place;
+  }
+  // By all threads of the block, which have met since the costs were written, and meet again.
+  WM_DEVICE void find(const QuerySchedule& schedule) {
+    for (u32 own = threadIdx.x; own < schedule.batches * schedule.tiles; own += blockDim.x) {
+      const u32 first = own / schedule.tiles * schedule.tiles, own_cost = cost[own];
+      u32 place = 0;
+      for (u32 other = first; other < first + schedule.tiles; ++other)
+        place += cost[other] > own_cost || (cost[other] == own_cost && other > own);
+      tile[first + place] = u8(own - first);
+    }
+  }
+};
+
 inline constexpr int tile_stages = 2;
 struct NoClaim {};  // takes no room as a base
 template <AttentionPlan plan>
 struct TilesShared : Select<plan.claims(), OwnClaimShared<u32(plan.blocks_together())>, NoClaim> {
   Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
-  Select<plan.kind.has_tails(), SequenceOrder<plan>, Nothing> order;
+  Select<plan.kind.has_tails(), SequenceOrder<plan>, Select<plan.orders_tiles(), TileOrder<plan>, Nothing>> order;
 };
 template <AttentionPlan plan>
 using TileRing = Ring<"tile", tile_stages, StoreCourier<1>, Readers{.groups = u32(plan.tile_readers()), .threads = 32}>;
@@ -110,7 +142,9 @@ class TileNumbers {
         head = head / parts * args_.head_ratio + head % parts * packing.heads();
       }
       if constexpr (plan.kind.lengths) batch = shared_.order.at(batch, schedule.batches);
-      return {head, tile.tile * packing.queries(), sequence_of<plan>(args_, batch)};
+      u32 row = tile.tile;
+      if constexpr (plan.orders_tiles()) row = shared_.order.at(schedule, batch, schedule.tiles - 1 - row);
+      return {head, row * packing.queries(), sequence_of<plan>(args_, batch)};
     }
   }
 
@@ -129,17 +163,16 @@ class TileTaker {
         counter_(reinterpret_cast<TileCounter*>(args.counter)),
         shared_(shared),
         schedule_(args.schedule),
-        claim_(shared),
-        ring_(shared.ring) {}
+        claim_(shared) {}
 
-  // The next tile, which all others are told of too.
-  WM_DEVICE bool next(Tile<plan>& tile) {
+  // The next tile, which all others are told of too, at the next place of the ring.
+  WM_DEVICE bool next(Tile<plan>& tile, TileRing<plan>& ring) {
     if constexpr (plan.claims())
       if (asked_) number_ = claim_.take(number_) ? number_ / blocks : schedule_.count();
     tile = numbers_.at(number_);
-    const Stage stage = ring_.acquire_for_others();
+    const Stage stage = ring.acquire_for_others();
     shared_.tile[stage.index] = tile;
-    ring_.arrive(stage);
+    ring.arrive(stage);
     if (tile.none()) {
       if constexpr (plan.tiles == TileSource::counter) leave();
       return false;
@@ -174,7 +207,6 @@ class TileTaker {
   static constexpr u32 blocks = plan.blocks_together();
   Select<plan.claims(), OwnClaim<blocks>, NoClaims> claim_;
   bool asked_ = false;
-  TileRing<plan> ring_;
   u32 number_ = blockIdx.x / blocks;
 };
 

@@ -92,6 +92,12 @@ struct RegisterOperand {
   static constexpr int steps = k * int(sizeof(Element)) / 32;
   u32 word[steps][4];
 
+  WM_DEVICE void clear() {
+#pragma unroll
+    for (auto& step : word)
+#pragma unroll
+      for (u32& pair : step) pair = 0;
+  }
   // Values i and i + 1 of a Fragment<k>; of 8 bits i - 4 goes before i.
   WM_DEVICE void set(int i, f32 low, f32 high) {
     if constexpr (sizeof(Element) == 2) {
