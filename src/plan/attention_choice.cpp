@@ -104,8 +104,12 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
     if (keys == 144 && !AttentionPlan{.kind = kind}.masks_only()) continue;  // others have 160, or no more than 128
     if (plans.size() >= 2 && keys != 128 && keys != 96 && keys != 64) continue;
     for (const int strips : {2, 1, 0}) {  // a tile that has fewer than fit only waits longer
-      const AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};
+      AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};
       if (!plan.valid()) continue;
+      // Queries of small heads come early; of larger ones they would take what wide steps need. In e4m3 it gains
+      // nothing.
+      plan.q_stages = groups == 3 && !kind.narrow() ? 2 : 1;
+      if (!plan.valid()) plan.q_stages = 1;
       plans.push_back(with_early_weights(plan).value_or(plan));
       break;
     }

@@ -9,7 +9,8 @@
 namespace wm::plan {
 
 std::string text_of(const AttentionPlan& p) {
-  return fmt::format("{}x{} s{} o{}{}", p.rows(), p.keys, p.stages, p.strips, p.turns ? "" : " noturns") +
+  return fmt::format("{}x{} s{}{} o{}{}", p.rows(), p.keys, p.stages,
+                     p.q_stages > 1 ? fmt::format(" q{}", p.q_stages) : "", p.strips, p.turns ? "" : " noturns") +
          (p.early ? " early" : "") + (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
          (p.tensor_memory() ? fmt::format(" tcgen05{} fma{}", p.pair ? " pair" : "", p.fma_pairs) : "") +
          (p.tiles == TileSource::claims  ? " claim"
@@ -20,10 +21,11 @@ std::string text_of(const AttentionPlan& p) {
 AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKind& kind) {
   AttentionPlan plan{.kind = kind, .keys = 0};
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}; write a plan like '128x176 s2 o1', packed4, noturns, "
-                                                         "early or tcgen05 (with pair, fma3, claim or share) "
-                                                         "after it or not (in '{}')",
-                                                         why, text));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}; write a plan like '128x176 s2 o1' or '192x128 s2 q2 o2', packed4, noturns, "
+                            "early or tcgen05 (with pair, fma3, claim or share) "
+                            "after it or not (in '{}')",
+                            why, text));
   };
   int queries = 0;
   for (const std::string_view word : words_of(text)) {
@@ -33,6 +35,8 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
       plan.keys = tile->second;
     } else if (word[0] == 's' && count) {
       plan.stages = *count;
+    } else if (word[0] == 'q' && count) {
+      plan.q_stages = *count;
     } else if (word[0] == 'o' && (count || word == "o0")) {
       plan.strips = count.value_or(0);
     } else if (const auto packed = word.starts_with("packed") ? natural(word.substr(6)) : std::nullopt) {

@@ -298,13 +298,14 @@ TEST(AttentionInTensorMemory, InSharesTakesAsLongAsTheFirstBlocks) {
 TEST(AttentionPlanText, IsReadAsItIsWritten) {
   for (const AttentionPlan& plan :
        {AttentionPlan{}, AttentionPlan{.keys = 176, .groups = 3, .stages = 4, .strips = 0, .turns = false},
+        AttentionPlan{.stages = 3, .q_stages = 2},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .fma_pairs = 3, .tiles = TileSource::share},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims, .pair = true}}) {
     const AttentionPlan read = attention_plan_from_text(text_of(plan), plan.kind);
     EXPECT_EQ(read, plan) << text_of(plan);
   }
-  for (const char* const text : {"", "128", "100x64", "128x64 s0", "128x64 o-1", "128x64 x", "0x64", "128x64 noturns2"})
+  for (const char* const text : {"", "128", "100x64", "128x64 s0", "128x64 q0", "128x64 o-1", "128x64 x", "0x64", "128x64 noturns2"})
     EXPECT_THROW(attention_plan_from_text(text), Error) << text;
 }
 

@@ -20,13 +20,13 @@ struct AttentionShared : ArrivingTiles<plan> {
   using KTile = OperandTile<E, Major::k, plan.keys, plan.head_columns()>;
   using VTile = OperandTile<E, plan.kind.narrow() ? Major::k : Major::mn, plan.value_columns(), plan.keys>;
   using Strip = SharedTile<Element<plan.kind.out_element()>, plan.group_rows(), plan.strip_columns()>;
-  QTile q[plan.groups];
+  QTile q[plan.groups][plan.q_stages];
   KTile k[plan.stages];
   VTile v[plan.stages];
   Select<(plan.strips > 0), Strip, Nothing> out[plan.groups][plan.strips > 0 ? plan.strips : 1];
   Select<plan.bias_by_product(), KeyNumbers<plan.keys>, Nothing> key_numbers;
   Select<plan.bias_by_product(), SlopeOperand<plan.key_sides()>, Nothing> slope[plan.groups];
-  RingBarriers<1> q_ring[plan.groups];
+  RingBarriers<plan.q_stages> q_ring[plan.groups];
   RingBarriers<plan.stages> k_ring, v_ring;
   u64 tail[plan.stages];
   TilesShared<plan> tiles;
@@ -39,7 +39,7 @@ struct AttentionRings {
   using Shared = AttentionShared<plan>;
   static constexpr Readers one_group{.groups = 1, .threads = warpgroup_threads};
   static constexpr Readers all_groups{.groups = plan.groups, .threads = warpgroup_threads};
-  using Q = Ring<"q", 1, TmaCourier<sizeof(typename Shared::QTile)>, one_group>;
+  using Q = Ring<"q", plan.q_stages, TmaCourier<sizeof(typename Shared::QTile)>, one_group>;
   using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, all_groups>;
   // Of what products read. Values of 8 bits come by a ring of their own, and warps of ours bring them from there.
   using VCourier =
@@ -111,7 +111,7 @@ class AttentionWriter {
     if constexpr (plan.strips > 0)
       return shared.out[group];
     else
-      return shared.q[group].width;
+      return shared.q[group][0].width;
   }
 
   template <int columns>

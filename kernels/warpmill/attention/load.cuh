@@ -80,11 +80,11 @@ WM_DEVICE u32 load_tiles(const AttentionArguments& args, typename Rings::Shared&
       const Stage stage = q_ring.acquire();
       stamp<"load", "copy q">(group);
       if constexpr (plan.packed > 0)  // some queries of some heads; zeros beyond the last of each
-        load_operand<plan>(shared.q[group], args.q, tile.first_query, 0,
+        load_operand<plan>(shared.q[group][stage.index], args.q, tile.first_query, 0,
                            {i32(tile.group_head(args, group)) - kv_head * i32(args.head_ratio), kv_head, batch},
                            stage.full);
       else
-        load_operand<plan>(shared.q[group], args.q, tile.sequence.first_query + tile.group_query(group), 0,
+        load_operand<plan>(shared.q[group][stage.index], args.q, tile.sequence.first_query + tile.group_query(group), 0,
                            {head, batch}, stage.full);
     }
     ++tiles;
@@ -121,7 +121,7 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
         typename Rings::Q q_ring(shared.q_ring[group]);
         q_ring.skip(tiles);
         const Stage stage = q_ring.acquire();
-        load_operand<plan>(shared.q[group], args.q, tile.sequence.first_query + tile.group_query(group), 0,
+        load_operand<plan>(shared.q[group][stage.index], args.q, tile.sequence.first_query + tile.group_query(group), 0,
                            {head, batch}, stage.full);
       }
     }

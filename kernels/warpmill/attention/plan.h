@@ -14,9 +14,10 @@ enum class TileSource : unsigned char { counter, claims, share };
 
 struct AttentionPlan {
   AttentionKind kind{};
-  int keys = 128;  // of one step
-  int groups = 2;  // of queries: multiply warpgroups with 64 each, or two that take softmax, with 128
-  int stages = 2;  // of K, and of V
+  int keys = 128;    // of one step
+  int groups = 2;    // of queries: multiply warpgroups with 64 each, or two that take softmax, with 128
+  int stages = 2;    // of K, and of V
+  int q_stages = 1;  // of Q, for each group: with two the next tile's queries come while this one's are still needed
   // Strips of the output that a group has in flight. 0: they leave from where its Q was, and the next Q waits.
   int strips = 1;
   bool turns = true;  // groups queue their products one after the other
@@ -39,6 +40,7 @@ struct AttentionPlan {
     visit("keys", plan.keys);
     visit("groups", plan.groups);
     visit("stages", plan.stages);
+    visit("q_stages", plan.q_stages);
     visit("strips", plan.strips);
     visit("turns", plan.turns);
     visit("packed", plan.packed);
@@ -117,8 +119,8 @@ struct AttentionPlan {
   constexpr int strip_bytes() const { return group_rows() * width_bytes; }
   constexpr int strips_of_tile() const { return rounded(kind.value_dim, strip_columns()) / strip_columns(); }
   constexpr int shared_bytes() const {
-    return groups * (q_bytes() + strips * strip_bytes()) + stages * (k_bytes() + v_bytes() + transposed_bytes()) +
-           rounded(bias_bytes() + barrier_bytes(), 1024);
+    return groups * (q_stages * q_bytes() + strips * strip_bytes()) +
+           stages * (k_bytes() + v_bytes() + transposed_bytes()) + rounded(bias_bytes() + barrier_bytes(), 1024);
   }
 
   // Tensor memory: the scores of both groups, then their sums of values, 128 columns each. Weights lie over the scores
@@ -214,6 +216,8 @@ struct AttentionPlan {
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
     if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
+    if (q_stages < 1 || q_stages > 2) return "Q has 1 or 2 stages";
+    if (q_stages > 1 && strips == 0) return "the output leaves from where Q was: then Q has one stage";
     if (strips < 0 || strips > 4) return "a group has 0 to 4 strips of the output in flight";
     if (kind.head_dim < 8 || kind.head_dim > 256 || kind.head_dim % 8) return "a head dim is 8 to 256, a multiple of 8";
     if (kind.value_dim < 8 || kind.value_dim > 256 || kind.value_dim % 8)
@@ -253,6 +257,7 @@ struct AttentionPlan {
   }
   constexpr const char* tensor_memory_problem() const {
     if (groups != 2) return "on sm_100a each block has two groups of 128 queries of a tile";
+    if (q_stages != 1) return "on sm_100a Q has one stage";
     if (keys < 32 || keys > most_tensor_keys || keys % 32) return "on sm_100a a step has 32, 64, 96 or 128 keys";
     if (keys > most_keys())
       return "on sm_100a a step has 96 keys at most with ALiBi and a softcap, or a window in pairs of blocks, 64 with "

@@ -74,7 +74,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
     // Scores of the step whose keys are in k_stage. Behind the tile's last ones Q may go, behind both groups' the keys.
     const auto multiply_keys = [&](u32 group) {
       stamp<"multiply", "keys">(steps.step().number);
-      multiply<blocks>(groups[group].scores, shared.q[group], shared.k[k_stage.index], false);
+      multiply<blocks>(groups[group].scores, shared.q[group][0], shared.k[k_stage.index], false);
       commit_products<blocks>(groups[group].scores_there.committed());
       if (steps.last()) commit_products<blocks>(q_stage[group].empty);
       if (group == 1) commit_products<blocks>(k_stage.empty);

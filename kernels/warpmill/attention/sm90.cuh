@@ -84,13 +84,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     u32 own_group = group;
     if constexpr (frugal || (plan.kind.sequences && plan.kind.value_dim > 128 && plan.strips > 0))
       asm volatile("" : "+r"(own_group));
-    auto& q = shared.q[own_group];
     const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
     Softmax<E, plan.kind.alibi != Alibi::none> softmax(scales.scale_log2);
     Fragment<plan.value_columns()> sums;
     stamp<"multiply", "wait q">(steps.first());
     auto q_ring = Rings::Q::after(reader.number(), shared.q_ring[group]);
     const Stage q_stage = q_ring.wait();
+    auto& q = shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(q_stage.index)];
     if (steps.none()) {  // no query sees a key
       stamp<"multiply", "store">(first_query);
       writer.write_blank(tile, first_query, sinks_of<plan>(args, tile, group));

@@ -149,17 +149,20 @@ class Softmax {
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights, const Power& power) const {
     RowPair sum{0.f, 0.f};
+    // One row, then the other: an operand that neighbouring instructions share is read once from the register file,
+    // which other groups' products keep busy.
 #pragma unroll
-    for (int i = 0; i < scores.count; i += 2) {
-      const int half = scores.half(i);
-      f32 pair[2];
+    for (int half = 0; half < scores.halves; ++half)
 #pragma unroll
-      for (int side = 0; side < 2; ++side) {
-        pair[side] = power_of_two(power(scores.value[i + side], base.value[half]));
-        sum.value[half] += pair[side];
+      for (int i = half * 2; i < scores.count; i += 4) {
+        f32 pair[2];
+#pragma unroll
+        for (int side = 0; side < 2; ++side) {
+          pair[side] = power_of_two(power(scores.value[i + side], base.value[half]));
+          sum.value[half] += pair[side];
+        }
+        weights.set(i, pair[0], pair[1]);
       }
-      weights.set(i, pair[0], pair[1]);
-    }
     return sum;
   }
 
