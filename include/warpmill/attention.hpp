@@ -36,7 +36,8 @@ struct AttentionSequences {
 
 // C++ expressions of the caller's own, compiled into the kernel. In scope: q and k, the positions of query and key in
 // their sequence (or batch), head (of Q), batch (or the sequence's number), queries and keys (how many there are), and
-// the caller's arrays by name, which are read as C++ reads them: "bias[head * keys + k]". They have no side effects.
+// the caller's arrays by name, which are read as C++ reads them: "bias[head * keys + k]". They have no side effects,
+// and say the same to whoever asks, whenever.
 struct AttentionArray {
   std::string name;
   View view;  // f32, f64 or integers, dense

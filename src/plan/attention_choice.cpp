@@ -191,7 +191,8 @@ QuerySchedule schedule_of(const AttentionPlan& plan, const AttentionShape& shape
   // Tiles of different lengths: a few rows of as many heads as there are multiprocessors for, so that what runs at the
   // same time reads the same keys, and lengths fall from the first to the last.
   constexpr std::int64_t rows_together = 4;
-  const bool falling = plan.kind.mask.right || plan.kind.mask.left || plan.orders_tiles();
+  const bool ordered = plan.orders_tiles() && shape.batch * tiles <= AttentionPlan::most_ordered_tiles;
+  const bool falling = plan.kind.mask.right || plan.kind.mask.left || ordered;
   const std::int64_t group = falling ? std::max<std::int64_t>(fit, rates.multiprocessors / rows_together) : fit;
   return {static_cast<unsigned>(shape.batch), static_cast<unsigned>(heads), static_cast<unsigned>(tiles),
           static_cast<unsigned>(std::min(group, all)),

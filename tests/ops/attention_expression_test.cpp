@@ -121,6 +121,21 @@ TEST_F(Attention, AsksAboutTilesAndRowsOfEachBatchAndHead) {
   }
 }
 
+// Where keys end inside a step one warp clears what follows them, while another asks which steps are whole.
+TEST_F(Attention, AsksWhichStepsAreWholeWhereKeysEndInside) {
+  for (const bool sequences : {false, true}) {
+    AttentionCase c = ordinary();
+    c.keys = c.queries = 400;
+    if (sequences)
+      c.sequences = {{170, 170}, {400, 330}, {0, 5}, {5, 0}};
+    else
+      c.key_lengths = {333, 0};
+    c.mask_expression = "k < 150 || q % 2 == 0", c.whole = "k_last < 150";
+    c.sees = [](std::int64_t q, std::int64_t k, std::int64_t, std::int64_t) { return k < 150 || q % 2 == 0; };
+    EXPECT_LT(error_of(stream, c), 1) << sequences;
+  }
+}
+
 TEST_F(Attention, WritesZerosWhereEveryStepIsSkipped) {
   AttentionCase c = ordinary();
   c.mask_expression = "q >= 128", c.skip = "q_last < 128", c.whole = "q_first >= 128";

@@ -83,4 +83,51 @@ extern "C" __global__ void order(const QuerySchedule schedule, const u16* costs,
     }
 }
 
+// Of each tile as many steps as it takes, twice those that are not whole; of more than 32 steps a sample.
+TEST_F(Attention, CountsWhatTheStepsOfATileCost) {
+  const char* const source = R"(
+#include "warpmill/attention/chosen_steps.cuh"
+using namespace wm;
+template <AttentionPlan plan>
+struct wm::CallersOwn {  // queries see keys before 64 times their tile's number, and of the next 32 some
+  static WM_DEVICE bool skip(const AttentionArguments&, i32 q, i32, i32 k, i32, const Tile<plan>&) {
+    return k >= q / 128 * 64 + 32;
+  }
+  static WM_DEVICE bool whole(const AttentionArguments&, i32 q, i32, i32, i32 k, const Tile<plan>&) {
+    return k < q / 128 * 64;
+  }
+};
+constexpr AttentionPlan plan{.kind = {.expressions = {.mask = true, .skip = true, .whole = true}}, .keys = 16};
+extern "C" __global__ void order(const AttentionArguments args, u32* costs, u32* tiles) {
+  __shared__ TileOrder<plan> order;
+  order_tiles<plan>(args, order);
+  __syncthreads();
+  for (u32 i = threadIdx.x; i < args.schedule.tiles; i += blockDim.x) {
+    costs[i] = order.cost[i];
+    tiles[i] = order.at(args.schedule, 0, i);
+  }
+}
+)";
+  const jit::Program program = jit::compile({"order.cu", source}, {.arch = device.info().arch});
+  const Kernel kernel = Module::load(device, program, "order.cu").kernel("order");
+  for (const unsigned tiles : {4u, 8u, 20u}) {  // 16, 32 and 80 steps of keys
+    AttentionArguments args{};
+    args.queries = tiles * 128, args.keys = tiles * 64;
+    args.schedule = {.batches = 1, .heads = 2, .tiles = tiles, .group = 2, .rows = tiles};
+    const Buffer costs(device, 4 * tiles), order(device, 4 * tiles);
+    launch(stream, kernel, {.grid = {1}, .block = {96}}, args, costs, order);
+    std::vector<std::uint32_t> expected(tiles), falling(tiles);
+    const unsigned steps = tiles * 4, apart = std::max(1u, (steps + 31) / 32);
+    for (unsigned tile = 0; tile < tiles; ++tile)
+      for (unsigned lane = 0; lane < 32 && lane * apart < steps; ++lane) {
+        const unsigned step = steps - 1 - lane * apart;  // whole up to 4 for each tile before, masked in the two behind
+        expected[tile] += step < 4 * tile ? apart : step < 4 * tile + 2 ? 2 * apart : 0;
+      }
+    std::iota(falling.rbegin(), falling.rend(), 0u);
+    EXPECT_EQ(costs.download<std::uint32_t>(), expected) << tiles;
+    std::stable_sort(falling.begin(), falling.end(), [&](auto a, auto b) { return expected[a] > expected[b]; });
+    EXPECT_EQ(order.download<std::uint32_t>(), falling) << tiles;
+  }
+}
+
 }  // namespace wm::test

@@ -22,12 +22,15 @@ namespace {
 std::size_t every_plan() { return static_cast<std::size_t>(test::asked("SHIPPED_PLANS_EVERY", 3)); }
 
 test::NamedSource kernel_of(const AttentionPlan& plan) {
-  const ops::AttentionText documents{
-      .score = "score + slope[head] * (k - q)",
-      .mask = "document[q] == document[k]",
-      .skip = "document[k_last] < document[q_first] || document[k_first] > document[q_last]",
-      .whole = "document[k_first] == document[q_last] && document[k_last] == document[q_first]",
-      .arrays = {{"document", DType::i32}, {"slope", DType::f32}}};
+  const ops::AttentionText documents{.score = "score + slope[head] * (k - q)",
+                                     .mask = "document[batch * queries + q] == document[batch * queries + k]",
+                                     .skip =
+                                         "document[batch * queries + k_last] < document[batch * queries + q_first] || "
+                                         "document[batch * queries + k_first] > document[batch * queries + q_last]",
+                                     .whole =
+                                         "document[batch * queries + k_first] == document[batch * queries + q_last] && "
+                                         "document[batch * queries + k_last] == document[batch * queries + q_first]",
+                                     .arrays = {{"document", DType::i32}, {"slope", DType::f32}}};
   return {plan::text_of(plan), ops::attention_source(plan, documents)};
 }
 
@@ -74,6 +77,11 @@ std::vector<AttentionKind> sample_of_kinds() {
     const ExpressionFacts documents{.mask = true, .skip = true, .whole = true};
     for (const bool causal : {false, true})
       kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = causal}, .expressions = documents});
+    kinds.push_back(
+        {.element = DType::f16, .head_dim = dim, .value_dim = dim, .sinks = true, .expressions = documents});
+    AttentionKind tails{.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .sequences = true};
+    tails.expressions = {.mask = true, .whole = true};
+    kinds.push_back(tails);
     kinds.push_back({.head_dim = dim, .value_dim = dim, .expressions = {.score = true}});
   }
   for (const int dim : {64, 128, 256}) {

@@ -47,6 +47,9 @@ TEST(AttentionSchedule, TakesTilesOfDifferentLengthsRowByRowOfAllHeads) {
   EXPECT_EQ(rows_of({.expressions = {.mask = true, .whole = true}}), 32u);
   EXPECT_EQ(rows_of({.mask = {.right = true}}), 4u);
   EXPECT_EQ(rows_of({.expressions = {.mask = true, .skip = true}}), 4u);
+  // Of more tiles than a block puts into order the heads of a group stay together.
+  const AttentionShape longer{.batch = 1, .heads = 32, .kv_heads = 32, .queries = 32896, .keys = 4096};
+  EXPECT_EQ(schedule_of({.kind = {.expressions = {.mask = true, .skip = true}}}, longer, {}).rows, 257u);
 }
 
 // What chooses steps takes nothing from the groups: they go as far as without expressions.
@@ -305,7 +308,8 @@ TEST(AttentionPlanText, IsReadAsItIsWritten) {
     const AttentionPlan read = attention_plan_from_text(text_of(plan), plan.kind);
     EXPECT_EQ(read, plan) << text_of(plan);
   }
-  for (const char* const text : {"", "128", "100x64", "128x64 s0", "128x64 q0", "128x64 o-1", "128x64 x", "0x64", "128x64 noturns2"})
+  for (const char* const text :
+       {"", "128", "100x64", "128x64 s0", "128x64 q0", "128x64 o-1", "128x64 x", "0x64", "128x64 noturns2"})
     EXPECT_THROW(attention_plan_from_text(text), Error) << text;
 }
 

@@ -48,21 +48,28 @@ class StepReader {
   u32 taken_ = 0;
 };
 
-// A value of the warp's first lane, for all of them. The whole warp.
-template <class T>
-WM_DEVICE T from_first_lane(const T& value) {
-  struct Words {
-    u32 word[sizeof(T) / 4];
-  };
-  static_assert(sizeof(Words) == sizeof(T), "a value of whole words");
-  Words words = __builtin_bit_cast(Words, value);
-#pragma unroll
-  for (u32& word : words.word) word = __shfl_sync(0xffffffffu, word, 0);
-  return __builtin_bit_cast(T, words);
+// What the caller's expressions say of 32 steps of a tile, a bit for each: which the tile takes, and which of these are
+// whole. Each lane asks about its own `step`; there is none before `begin`. The whole warp.
+struct StepAnswers {
+  u32 taken, whole;
+};
+template <AttentionPlan plan>
+WM_DEVICE StepAnswers ask_about(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 begin) {
+  const i32 first_query = i32(tile.first_query);
+  const i32 last_query = min(first_query + plan.queries(), i32(tile.sequence.queries)) - 1;
+  const i32 first_key = step * plan.keys, last_key = min(first_key + plan.keys, i32(tile.sequence.keys)) - 1;
+  bool taken = step >= begin, whole = false;
+  if (taken) {
+    if constexpr (plan.kind.expressions.skip)
+      taken = !CallersOwn<plan>::skip(args, first_query, last_query, first_key, last_key, tile);
+    if constexpr (plan.kind.expressions.whole)
+      whole = taken && CallersOwn<plan>::whole(args, first_query, last_query, first_key, last_key, tile);
+  }
+  return {__ballot_sync(0xffffffffu, taken), __ballot_sync(0xffffffffu, whole)};
 }
 
 // Steps of a tile from the last to the first, without those that the caller says nobody sees: 32 are asked about at a
-// time, by a lane each. The whole warp.
+// time. The whole warp.
 template <AttentionPlan plan>
 class StepChooser {
  public:
@@ -74,12 +81,6 @@ class StepChooser {
     go_on(args, tile);
   }
 
-  // What all steps cost together; one that is masked costs about as much as two that are not. None is left then.
-  WM_DEVICE u32 cost(const AttentionArguments& args, const Tile<plan>& tile) {
-    u32 sum = 0;
-    for (; taken_ != 0; taken_ = 0, go_on(args, tile)) sum += __popc(taken_) + __popc(taken_ & ~whole_);
-    return sum;
-  }
   WM_DEVICE ChosenStep next(const AttentionArguments& args, const Tile<plan>& tile) {
     if (taken_ == 0) return {};
     const i32 lane = __ffs(taken_) - 1, number = top_ - lane;
@@ -98,33 +99,33 @@ class StepChooser {
     }
   }
   WM_DEVICE void ask(const AttentionArguments& args, const Tile<plan>& tile) {
-    const i32 step = top_ - i32(threadIdx.x % 32);
-    const i32 first_query = i32(tile.first_query);
-    const i32 last_query = min(first_query + plan.queries(), i32(tile.sequence.queries)) - 1;
-    const i32 first_key = step * plan.keys, last_key = min(first_key + plan.keys, i32(tile.sequence.keys)) - 1;
-    bool taken = step >= begin_, whole = false;
-    if (taken) {
-      if constexpr (plan.kind.expressions.skip)
-        taken = !CallersOwn<plan>::skip(args, first_query, last_query, first_key, last_key, tile);
-      if constexpr (plan.kind.expressions.whole)
-        whole = taken && CallersOwn<plan>::whole(args, first_query, last_query, first_key, last_key, tile);
-    }
-    taken_ = __ballot_sync(0xffffffffu, taken);
-    whole_ = __ballot_sync(0xffffffffu, whole);
+    const StepAnswers answers = ask_about<plan>(args, tile, top_ - i32(threadIdx.x % 32), begin_);
+    taken_ = answers.taken;
+    whole_ = answers.whole;
   }
 
   i32 begin_, top_;  // the last of the 32
   u32 taken_ = 0, whole_ = 0;
 };
 
-// The order of tiles, by all threads of a block; they meet behind it.
+// What the steps of a tile cost together, of more than 32 by a sample; one that is masked costs about as much as two
+// that are not. The whole warp.
+template <AttentionPlan plan>
+WM_DEVICE u32 cost_of(const AttentionArguments& args, const Tile<plan>& tile) {
+  const Sight<plan> sight = tile.sight(args);
+  const i32 begin = sight.begin(), end = sight.end(), apart = max(end - begin + 31, 32) / 32;
+  const StepAnswers answers = ask_about<plan>(args, tile, end - 1 - i32(threadIdx.x % 32) * apart, begin);
+  return u32(apart) * (__popc(answers.taken) + __popc(answers.taken & ~answers.whole));
+}
+
+// The order of tiles, by what they cost the first head, by all threads of a block; they meet behind it.
 template <AttentionPlan plan>
 WM_DEVICE void order_tiles(const AttentionArguments& args, TileOrder<plan>& order) {
   const QuerySchedule& schedule = args.schedule;
   if (!order.serves(schedule)) return;
   for (u32 i = threadIdx.x / 32; i < schedule.batches * schedule.tiles; i += blockDim.x / 32) {
-    Tile<plan> tile{0, i % schedule.tiles * plan.queries(), sequence_of<plan>(args, i / schedule.tiles)};
-    const u32 cost = StepChooser<plan>(args, tile).cost(args, tile);
+    const Tile<plan> tile{0, i % schedule.tiles * plan.queries(), sequence_of<plan>(args, i / schedule.tiles)};
+    const u32 cost = cost_of<plan>(args, tile);
     if (threadIdx.x % 32 == 0) order.cost[i] = u16(min(cost, 0xffffu));
   }
   barrier::sync();
@@ -139,12 +140,14 @@ class StepTeller {
       : args_(args), tiles_(tiles), steps_(steps), taker_(args, tiles) {}
 
   WM_DEVICE bool next_tile(Tile<plan>& tile) {
+    TileRing<plan> ring = TileRing<plan>::after(told_tiles_++, tiles_.ring);
+    const u32 place = ring.next().index;
     if (threadIdx.x % 32 == 0) {
-      TileRing<plan> ring = TileRing<plan>::after(told_tiles_, tiles_.ring);
-      taker_.next(tile, ring);
+      Tile<plan> taken;
+      taker_.next(taken, ring);
     }
-    ++told_tiles_;
-    tile = from_first_lane(tile);
+    barrier::sync_warp();
+    tile = tiles_.tile[place];  // nobody but this warp writes there again
     if (tile.none()) return false;
     tile.forget_lengths(args_);
     chooser_ = StepChooser<plan>(args_, tile);
@@ -172,7 +175,7 @@ class StepTeller {
   u32 told_tiles_ = 0, told_steps_ = 0;
 };
 
-// The same as a role of its own, ahead of who loads: nobody else waits for answers.
+// The same as a role of its own, ahead of who loads by as many steps as the ring holds.
 template <AttentionPlan plan>
 WM_DEVICE void choose_steps(const AttentionArguments& args, TilesShared<plan>& tiles, StepsShared<plan>& steps) {
   StepTeller<plan> teller(args, tiles, steps);

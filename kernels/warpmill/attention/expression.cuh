@@ -16,7 +16,6 @@ class RowAnswers {
   WM_DEVICE void sees_none(int half, bool none) { bits_ |= u32(none) << (2 + half); }
 
   WM_DEVICE bool sees_none(int half) const { return bits_ >> (2 + half) & 1; }
-  WM_DEVICE bool all() const { return (bits_ & 3) == 3; }
   WM_DEVICE bool none() const { return bits_ >> 2 == 3; }
   WM_DEVICE bool settled() const { return ((bits_ | bits_ >> 2) & 3) == 3; }
 

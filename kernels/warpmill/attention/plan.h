@@ -91,7 +91,9 @@ struct AttentionPlan {
     return step_readers() + (tensor_memory() ? 1 + kind.has_tails() : !transposes() && kind.has_tails());
   }
 
-  // Tiles are begun by falling cost where expressions say which steps they take.
+  // Tiles are begun by falling cost where expressions say which steps they take, if there are no more of all batches
+  // than this.
+  static constexpr unsigned most_ordered_tiles = 256;
   constexpr bool orders_tiles() const { return kind.expressions.skip && !tensor_memory() && !kind.has_tails(); }
 
   // Shared memory: the groups' Q, stages of K and V, and strips of the output.
@@ -181,7 +183,7 @@ struct AttentionPlan {
     }
     if (masks_only()) {
       if (!moves_registers()) return 56;
-      if (kind.value_dim > 192) return 44;
+      if (kind.value_dim > 192) return kind.sinks ? 48 : 44;
       return groups < 3 ? 36 : kind.value_dim > 96 ? 48 : 32;
     }
     if (kind.value_dim > 192) return moves_registers() ? 60 : 68;

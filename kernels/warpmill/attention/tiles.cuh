@@ -1,5 +1,5 @@
-// Which tile of queries a block takes next: whichever no other has begun, or the next of its share. The load thread
-// asks, one tile ahead, and passes on what it gets (TileSource).
+// Which tile of queries a block takes next: whichever no other has begun, or the next of its share. One thread asks,
+// one tile ahead, and passes on what it gets (TileSource): the load thread, or of the warp that chooses steps.
 #pragma once
 
 #include "warpmill/attention/arguments.h"
@@ -73,11 +73,12 @@ struct SequenceOrder {
   }
 };
 
-// Tiles of each batch by falling number of steps, where expressions choose these: the longest are begun first, so that
-// blocks end together. Of many tiles the last ones are a small part: these stay as the schedule has them.
+// Tiles of each batch by falling cost, where expressions choose their steps: the costliest are begun first, so that
+// blocks end together. Of many tiles the last ones are a small part: these stay as the schedule has them. All blocks
+// work out the same order, or tiles are done twice and others never: expressions say the same to whoever asks.
 template <AttentionPlan plan>
 struct TileOrder {
-  static constexpr u32 most = 256;
+  static constexpr u32 most = AttentionPlan::most_ordered_tiles;
   u16 cost[most];  // of a batch's tiles, batch after batch
   u8 tile[most];   // the same by falling cost
 
@@ -154,7 +155,7 @@ class TileNumbers {
   u32 place_ = 0, before_ = 0;  // of the first sequence that is not used up, and the tiles of those before it
 };
 
-// The load thread's side.
+// The side of who takes them.
 template <AttentionPlan plan>
 class TileTaker {
  public:
