@@ -40,6 +40,7 @@ std::vector<AttentionKind> sample_of_kinds() {
     for (const bool causal : {false, true})
       kinds.push_back({.head_dim = dim, .value_dim = value_dim, .mask = {.right = causal}});
   kinds.push_back({.element = DType::f16, .softcap = true});
+  kinds.push_back({.mask = {.right = true}, .softcap = true, .sinks = true});
   kinds.push_back({.mask = {.right = true, .left = true}, .sequences = true});
   kinds.push_back({.head_dim = 64, .value_dim = 64, .mask = {.right = true, .left = true}, .softcap = true});
   for (const int dim : {64, 128, 256}) {

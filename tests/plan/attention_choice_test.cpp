@@ -107,6 +107,22 @@ TEST(AttentionRanking, MakesWeightsEarlyForWideHeadsOfE4m3WhereThereAreRegisters
 }
 
 // As measured on an H200 (docs/attention.md).
+TEST(AttentionRanking, LeavesTurnsOutWhereASoftcapMakesWeightsLong) {
+  const auto taken = [](AttentionKind kind, const AttentionShape& shape) {
+    kind.softcap = true;
+    return text_of(rank(kind, shape, {}).front().plan);
+  };
+  for (const bool causal : {false, true}) {
+    AttentionKind kind{.head_dim = 64, .value_dim = 64, .mask = {.right = causal}};
+    EXPECT_EQ(taken(kind, {2, 32, 32, 4096, 4096}), "192x128 s2 q2 o2 noturns");
+    kind.head_dim = kind.value_dim = 128;
+    EXPECT_EQ(taken(kind, {1, 16, 16, 8192, 8192}), causal ? "128x128 s2 o2 noturns early" : "128x176 s2 o1 noturns");
+    EXPECT_EQ(taken(kind, {4, 16, 16, 4096, 4096}), "128x128 s2 o2 noturns early");
+    kind.head_dim = kind.value_dim = 256;
+    EXPECT_EQ(taken(kind, {1, 8, 8, 8192, 8192}), "128x80 s2 o0");
+  }
+}
+
 TEST(AttentionRanking, EstimatesE4m3AsItWasMeasuredAndTakesTheFastest) {
   struct Row {
     AttentionShape shape;

@@ -6,7 +6,7 @@
 // with the step's values. Both are products of wgmma: those of the next step's keys and of this one's values are
 // queued together, and run under the exponentials of the other groups, which take turns at queueing.
 //
-//   shared memory   q[group]    (64, head_dim)       K-major       as the groups take them; zeros up to a whole
+//   shared memory   q[group][stage]  (64, head_dim)  K-major       as the groups take them; zeros up to a whole
 //                   k[stage]    (keys, head_dim)     K-major       number of swizzle widths
 //                   v[stage]    (value_dim, keys)    MN-major: a row for each key; of 8 bits K-major
 //                   arriving[stage]  (keys, value_dim)  of 8 bits only: values as they come, before they are transposed

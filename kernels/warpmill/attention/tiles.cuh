@@ -22,8 +22,8 @@ struct Tile {
   WM_DEVICE bool none() const { return sequence.queries == 0; }
   // Of sequences that are all of one length no register need remember it: it is an argument.
   WM_DEVICE void forget_lengths(const AttentionArguments& args) {
-    if constexpr (numbered<plan> && !plan.kind.has_tails())
-      sequence = {{args.queries, args.keys, 0, 0, sequence.batch}, sequence.batch};
+    if constexpr ((numbered<plan> || plan.early) && !plan.kind.has_tails())
+      sequence = sequence_of<plan>(args, sequence.batch);
   }
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, Packing<plan>(args).queries());
