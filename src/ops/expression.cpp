@@ -47,15 +47,15 @@ const char* effect_of(std::string_view name) {
                              "new",    "delete", "throw",  "goto",    "return", "__exit", "__prof_trigger"};
   constexpr std::array casts{"const_cast", "reinterpret_cast"};
   // Every thread that asks must get the same answer: blocks agree by it on what each of them does.
-  constexpr std::array places{"threadIdx",     "blockIdx", "clock",    "__clock", "globaltimer",
-                              "__globaltimer", "__shfl",   "__ballot", "__any",   "__all",
-                              "__activemask",  "__match",  "__reduce"};
+  constexpr std::array places{"threadIdx", "blockIdx", "clock", "clock64", "globaltimer"};
+  constexpr std::array collectives{"__clock", "__globaltimer", "__shfl",  "__ballot", "__any",
+                                   "__all",   "__activemask",  "__match", "__reduce"};
   const auto is = [&](const char* word) { return name == word; };
   if (std::any_of(casts.begin(), casts.end(), is)) return "casts what is only to be read";
-  if (std::any_of(names.begin(), names.end(), is) ||
-      std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); }))
+  const auto begins = [&](const char* prefix) { return name.starts_with(prefix); };
+  if (std::any_of(names.begin(), names.end(), is) || std::any_of(prefixes.begin(), prefixes.end(), begins))
     return "does more than compute a value";
-  if (std::any_of(places.begin(), places.end(), [&](const char* prefix) { return name.starts_with(prefix); }))
+  if (std::any_of(places.begin(), places.end(), is) || std::any_of(collectives.begin(), collectives.end(), begins))
     return "depends on who asks, or when";
   return nullptr;
 }

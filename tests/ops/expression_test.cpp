@@ -28,10 +28,12 @@ TEST(Expression, RefusesWhatWouldEndTheFunctionOrBeginAnother) {
 
 TEST(Expression, HasItsSideEffectsNamed) {
   const auto expect = [](const char* text, const char* what) { EXPECT_EQ(side_effect(text), what) << text; };
-  for (const char* text : {"x <= 3 && y == 2 || z != 1 || x >= y", "a - -b", "min(a, b) * c", "x > 2 ? '=' : 0"})
+  for (const char* text : {"x <= 3 && y == 2 || z != 1 || x >= y", "a - -b", "min(a, b) * c", "x > 2 ? '=' : 0",
+                           "clocks[k] < threadIdx_of[q]"})
     EXPECT_EQ(side_effect(text), "") << text;
   expect("x = 3", "column 3: it assigns");
   expect("k < blockIdx.x", "column 5: 'blockIdx' depends on who asks, or when");
+  expect("__ballot_sync(~0u, k > 3)", "column 1: '__ballot_sync' depends on who asks, or when");
   expect("k < 5 + clock64() % 2", "column 9: 'clock64' depends on who asks, or when");
   expect("x += 3", "column 4: it assigns");
   expect("a + b--", "column 6: '--' changes what it is applied to");

@@ -25,7 +25,8 @@ struct StepsShared {
 template <AttentionPlan plan>
 using StepRing = Ring<"step", step_stages, StoreCourier<1>, Readers{.groups = u32(plan.step_readers()), .threads = 32}>;
 
-// The side of the multiply groups, and of who transposes values for them. Whole warps.
+// The side of the multiply groups, of who transposes values for them, and of who loads where another chooses. Whole
+// warps.
 struct NoSteps {
   WM_DEVICE explicit NoSteps(const Nothing&) {}
 };

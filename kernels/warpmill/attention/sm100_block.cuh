@@ -25,7 +25,7 @@ struct Sm100Shared {
   using KTile = OperandTile<E, Major::k, plan.block_keys(), plan.head_columns()>;
   using VTile = OperandTile<E, Major::mn, plan.block_values(), plan.keys>;
   using Strip = SharedTile<Element<plan.kind.out_element()>, plan.group_rows(), plan.strip_columns()>;
-  QTile q[plan.groups][1];  // a stage each
+  QTile q[plan.groups][plan.q_stages];
   KTile k[plan.stages];
   VTile v[plan.stages];
   Strip out[plan.groups][plan.strips];
