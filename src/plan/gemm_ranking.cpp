@@ -154,29 +154,47 @@ GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const C
   return plan.facts().reads_shared ? wgmma_estimate(plan, asked, rates) : mma_estimate(plan, asked, rates);
 }
 
-// What trees have seen too little of (docs/gemm.md). Where eight blocks that share operands are the fastest, they are
-// so by much; by less they are not believed: of 40 random shapes they were estimated best on four and were so on none.
-// Sixteen blocks that share a tile fill a GPC and read through its one port: the more steps, the later. Tall tiles of
-// 16 columns that fill at most half the chip leave room for the next product; from about eleven steps on they were
-// measured to have several times, by where its blocks land, it seems. Pairs are nearly as fast as the best of these,
-// and always are.
-double doubt(const GemmEstimate& e, const ChipRates& rates) {
+// Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
+double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
+
+// What trees have seen too little of (docs/gemm.md), for a few rows against many: tiles of 16 columns, not shared.
+double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rates) {
   const GemmPlan& plan = e.plan;
-  const double steps = double(e.schedule.steps);
+  const auto steps = e.schedule.steps;
+  const int size = plan.cluster_size(), rows = plan.tile.m;
+  // With second tiles and more, rows that begin anywhere in a line come sooner where fours share what they all need;
+  // and blocks of 128 rows end late: lower tiles were faster.
+  if (e.waves > 1) {
+    if (rows == 128 && steps >= 5) return size == 1 ? 1.08 : 1.03;
+    const bool anywhere = alignment(asked.k * plan.kind.operand_bytes()) < 128;
+    return rows == 64 && size == 1 && e.waves > 2 && steps >= 8 && anywhere ? 1.03 : 1;
+  }
+  // Tall tiles that fill at most half the chip leave room for the next product. From a dozen steps or more on, blocks
+  // by themselves were measured to have several times, by where its blocks land, it seems. Pairs are nearly as fast as
+  // the best of these, and always are; of 128 rows fours are faster than pairs, where two products have room for them.
+  const unsigned blocks = e.schedule.work.clusters * static_cast<unsigned>(size);
+  if (rows == 64 || 2 * blocks > static_cast<unsigned>(rates.multiprocessors) || steps < (rows == 128 ? 18 : 11))
+    return 1;
+  if (size == 1) return rows == 128 ? 1.06 : 1.05;
+  GemmPlan fours = plan;
+  fours.cluster = {4, 1};
+  const bool room = 2 * blocks <= 4u * static_cast<unsigned>(resident_clusters(fours, rates));
+  return rows == 128 && size == 2 && room ? 1.02 : 1;
+}
+
+// The same of all plans. Where eight blocks that share operands are the fastest, they are so by much; by less they are
+// not believed: of 40 random shapes they were estimated best on four and were so on none. Sixteen blocks that share a
+// tile fill a GPC and read through its one port: the more steps, the later.
+double doubt(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rates) {
+  const GemmPlan& plan = e.plan;
   if (plan.multicasts() && plan.cluster_size() > 4) return 1.04;
-  if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * steps - 12);
-  if (plan.tile.n == 16 && plan.tile.m >= 192 && plan.cluster_size() == 1 && steps >= 11 &&
-      2 * e.schedule.work.clusters <= static_cast<unsigned>(rates.multiprocessors))
-    return 1.05;
-  return 1;
+  if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
+  return plan.tile.n == 16 && plan.cluster.k == 1 && !plan.split ? doubt_of_few(e, asked, rates) : 1;
 }
 
 void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, const GemmTrees& trees) {
-  e.seconds *= doubt(e, rates) * trees.factor(traits_of(e, asked));
+  e.seconds *= doubt(e, asked, rates) * trees.factor(traits_of(e, asked));
 }
-
-// Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
-double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
 
 // Few rows against a large operand: of plans that only wait for memory, estimates differ by less than their error, and
 // one was measured to be the fastest nearly always: each block alone, and none ends before the others. docs/gemm.md has
