@@ -166,8 +166,18 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
     for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
       ranking.push_back(estimate(plan, shape, rates));
   }
+  // Which steps expressions skip only the device knows; who gives one skips most. Under a causal mask plans for heads
+  // of up to 128 are put in the order that they have for 2,048 keys: documents are seldom longer, and wide steps waste
+  // much of what short ones leave (docs/attention.md).
+  constexpr std::int64_t document = 2048;
+  const bool skips = kind.expressions.skip && kind.mask.right && kind.head_dim + kind.value_dim <= 256;
+  AttentionShape typical = shape;
+  typical.queries = std::min(shape.queries, document), typical.keys = std::min(shape.keys, document);
+  const auto time = [&](const AttentionEstimate& e) {
+    return skips ? estimate(e.plan, typical, rates).seconds : e.seconds;
+  };
   std::stable_sort(ranking.begin(), ranking.end(),
-                   [](const AttentionEstimate& a, const AttentionEstimate& b) { return a.seconds < b.seconds; });
+                   [&](const AttentionEstimate& a, const AttentionEstimate& b) { return time(a) < time(b); });
   // A few queries of heads that share keys fit one tile, which reads the keys once: reading is what takes the time.
   const std::int64_t ratio = shape.heads / std::max<std::int64_t>(1, shape.kv_heads);
   if (ratio > 1 && shape.queries > 0 && shape.queries <= 32)

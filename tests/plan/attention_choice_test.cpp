@@ -52,15 +52,22 @@ TEST(AttentionSchedule, TakesTilesOfDifferentLengthsRowByRowOfAllHeads) {
   EXPECT_EQ(schedule_of({.kind = {.expressions = {.mask = true, .skip = true}}}, longer, {}).rows, 257u);
 }
 
-// What chooses steps takes nothing from the groups: they go as far as without expressions.
+// What chooses steps takes nothing from the groups: they go as far as without expressions. Under a causal mask that is
+// as far as in documents of 2,048 keys.
 TEST(AttentionRanking, TakesStepsOfDocumentsAsWideAsThoseWithoutAMask) {
-  for (const int dim : {64, 128, 256})
-    for (const bool causal : {false, true}) {
-      AttentionKind plain{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}}, documents = plain;
-      documents.expressions = {.mask = true, .skip = true, .whole = true};
-      const AttentionShape shape{.batch = 1, .heads = 16, .kv_heads = 16, .queries = 16384, .keys = 16384};
-      EXPECT_EQ(rank(documents, shape, {}).front().plan.keys, rank(plain, shape, {}).front().plan.keys) << dim;
-    }
+  const auto keys_of = [](int dim, bool causal, bool skips, std::int64_t length) {
+    AttentionKind kind{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}};
+    if (skips) kind.expressions = {.mask = true, .skip = true, .whole = true};
+    return rank(kind, {.batch = 1, .heads = 16, .kv_heads = 16, .queries = length, .keys = length}, {})
+        .front()
+        .plan.keys;
+  };
+  for (const int dim : {64, 128, 256}) {
+    EXPECT_EQ(keys_of(dim, false, true, 16384), keys_of(dim, false, false, 16384)) << dim;
+    EXPECT_EQ(keys_of(dim, true, true, 16384), keys_of(dim, true, false, dim < 256 ? 2048 : 16384)) << dim;
+  }
+  EXPECT_EQ(keys_of(128, true, true, 16384), 128);
+  EXPECT_EQ(keys_of(128, true, true, 1000), keys_of(128, true, false, 1000));
 }
 
 TEST(AttentionRanking, HasAPlanForEveryKindThatFitsAndIsOrdered) {

@@ -64,39 +64,47 @@ class AttentionWriter {
   WM_DEVICE AttentionWriter(const AttentionArguments& args, Shared& shared, u32 group)
       : args_(args), group_(group), strips_(strips_of(shared, group), {}) {}
 
+  // `number` is the tile's among those of the block.
   WM_DEVICE void write(const Fragment<plan.value_columns()>& sums, const SoftmaxTotals& totals, const Tile<plan>& tile,
-                       u32 first_query) {
+                       u32 first_query, u32 number) {
     if (args_.lse) write_lse(totals.log2, tile, first_query);
     const u32 first = first_query + Packing<plan>(args_).query_of(WarpTogether::first_row());
-    if (first >= tile.sequence.queries) return;
+    if (first >= tile.sequence.queries) return leave_out();
+    const u32 first_strip = number * plan.strips_of_tile();
     constexpr int whole_strips = plan.value_columns() / plan.strip_columns(),
                   columns_left = plan.value_columns() % plan.strip_columns();
 #pragma unroll
     for (int i = 0; i < whole_strips; ++i)
-      write_strip(i, sums.template slice<plan.strip_columns()>(i * plan.strip_columns()), totals, tile, first);
-    if constexpr (columns_left > 0)
-      write_strip(whole_strips, sums.template slice<columns_left>(whole_strips * plan.strip_columns()), totals, tile,
+      write_strip(i, first_strip + i, sums.template slice<plan.strip_columns()>(i * plan.strip_columns()), totals, tile,
                   first);
+    if constexpr (columns_left > 0)
+      write_strip(whole_strips, first_strip + whole_strips,
+                  sums.template slice<columns_left>(whole_strips * plan.strip_columns()), totals, tile, first);
   }
   // Of queries that see no key: zeros, and for the logarithm of each what it is then.
-  WM_DEVICE void write_blank(const Tile<plan>& tile, u32 first_query, RowPair log2) {
+  WM_DEVICE void write_blank(const Tile<plan>& tile, u32 first_query, RowPair log2, u32 number) {
     if constexpr (!plan.kind.sequences) {  // rare, and this way the loop of steps is compiled as if it were not there
       Fragment<plan.value_columns()> zeros;
       zeros.clear();
-      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = log2}, tile, first_query);
+      return write(zeros, {.inverse = {0.f, 0.f}, .log2 = log2}, tile, first_query, number);
     }
     if (args_.lse) write_lse(log2, tile, first_query);
     const u32 first = first_query + WarpTogether::first_row();
-    if (first >= tile.sequence.queries) return;
+    if (first >= tile.sequence.queries) return leave_out();
 #pragma unroll
     for (int i = 0; i < plan.strips_of_tile(); ++i) {
-      auto& strip = strips_.begin();
+      auto& strip = strips_.begin(number * plan.strips_of_tile() + i);
 #pragma unroll
       for (u32 chunk = 0; chunk < WarpTogether::rows * Strip::chunks; chunk += 32)
         *reinterpret_cast<Quad<u32>*>(strip.data + WarpTogether::first_row() * Strip::row_bytes +
                                       (chunk + threadIdx.x % 32) * 16) = {0, 0, 0, 0};
       send(strip, i, tile, first);
     }
+  }
+  // Nothing of a tile is the group's.
+  WM_DEVICE void leave_out() const {
+#pragma unroll
+    for (int i = 0; i < plan.strips_of_tile(); ++i) strips_.left_out();
   }
   // The group's strips may become something else.
   WM_DEVICE void drain() const {
@@ -115,13 +123,13 @@ class AttentionWriter {
   }
 
   template <int columns>
-  WM_DEVICE void write_strip(int number, Fragment<columns> values, const SoftmaxTotals& totals, const Tile<plan>& tile,
-                             u32 first) {
+  WM_DEVICE void write_strip(int of_tile, u32 number, Fragment<columns> values, const SoftmaxTotals& totals,
+                             const Tile<plan>& tile, u32 first) {
 #pragma unroll
     for (int i = 0; i < values.count; ++i) values.value[i] *= totals.inverse.value[values.half(i)];
-    auto& strip = strips_.begin();
+    auto& strip = strips_.begin(number);
     store_rows(strip, values);
-    send(strip, number, tile, first);
+    send(strip, of_tile, tile, first);
   }
   // The warp's rows of strip `number`, whose first is query `first`.
   WM_DEVICE void send(Strip& strip, int number, const Tile<plan>& tile, u32 first) {

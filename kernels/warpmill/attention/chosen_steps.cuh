@@ -7,13 +7,41 @@
 
 namespace wm {
 
-// A step of keys that a tile takes.
-struct ChosenStep {      // in one register
-  i32 number : 30 = -1;  // none: the tile takes no steps
-  u32 whole : 1 = 0;     // every query sees all its keys, as far as the caller's mask goes
-  u32 last : 1 = 1;      // the tile takes no more
+// A step of keys that a tile takes, in one register. Of each group of queries that expressions are asked about by
+// itself a bit says what the step is to it, as far as the caller's mask goes.
+class ChosenStep {
+ public:
+  WM_DEVICE ChosenStep() : ChosenStep(-1, 0, 0, true) {}  // none: the tile takes no steps
+  // `whole`: every query of the group sees all keys; `unseen`: none sees any.
+  WM_DEVICE ChosenStep(i32 number, u32 whole, u32 unseen, bool last)
+      : bits_(u32(number) << 7 | whole << 4 | unseen << 1 | u32(last)) {}
 
-  WM_DEVICE bool none() const { return number < 0; }
+  WM_DEVICE bool none() const { return i32(bits_) < 0; }
+  WM_DEVICE i32 number() const { return i32(bits_) >> 7; }
+  WM_DEVICE bool last() const { return bits_ & 1; }  // the tile takes no more
+  WM_DEVICE bool whole_to(u32 group) const { return bits_ >> (4 + group) & 1; }
+  WM_DEVICE bool unseen_by(u32 group) const { return bits_ >> (1 + group) & 1; }
+
+ private:
+  u32 bits_;
+};
+// What it is to one group, and to each of a thread's two rows by itself, in one register too.
+class GroupStep {
+ public:
+  WM_DEVICE GroupStep() : GroupStep(ChosenStep(), 0) {}  // or nobody chooses: then every step may be masked
+  WM_DEVICE GroupStep(const ChosenStep& step, u32 group)
+      : bits_(u32(step.number()) << 6 | u32(step.last()) << 5 | u32(!step.whole_to(group)) << 4 |
+              (step.unseen_by(group) ? RowAnswers::nothing_seen().bits() : 0)) {}
+
+  WM_DEVICE bool none() const { return i32(bits_) < 0; }
+  WM_DEVICE i32 number() const { return i32(bits_) >> 6; }
+  WM_DEVICE bool last() const { return bits_ >> 5 & 1; }
+  WM_DEVICE bool masked() const { return bits_ >> 4 & 1; }  // not whole to the group
+  WM_DEVICE RowAnswers rows() const { return RowAnswers(bits_ & 15); }
+  WM_DEVICE void answer(RowAnswers rows) { bits_ |= rows.bits(); }
+
+ private:
+  u32 bits_;
 };
 
 inline constexpr int step_stages = 4;
@@ -49,28 +77,27 @@ class StepReader {
   u32 taken_ = 0;
 };
 
-// What the caller's expressions say of 32 steps of a tile, a bit for each: which the tile takes, and which of these are
-// whole. Each lane asks about its own `step`; there is none before `begin`. The whole warp.
-struct StepAnswers {
-  u32 taken, whole;
+// Queries first to last, and whether there are any.
+struct QueryRange {
+  i32 first, last;
+  WM_DEVICE bool none() const { return last < first; }
 };
+// What the caller's expressions say of a step to some queries of a tile.
+enum class StepAnswer { unseen, masked, whole };
 template <AttentionPlan plan>
-WM_DEVICE StepAnswers ask_about(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 begin) {
-  const i32 first_query = i32(tile.first_query);
-  const i32 last_query = min(first_query + plan.queries(), i32(tile.sequence.queries)) - 1;
+WM_DEVICE StepAnswer ask_about(const AttentionArguments& args, const Tile<plan>& tile, QueryRange queries, i32 step) {
+  queries.last = min(queries.last, i32(tile.sequence.queries) - 1);
+  if (queries.none()) return StepAnswer::unseen;
   const i32 first_key = step * plan.keys, last_key = min(first_key + plan.keys, i32(tile.sequence.keys)) - 1;
-  bool taken = step >= begin, whole = false;
-  if (taken) {
-    if constexpr (plan.kind.expressions.skip)
-      taken = !CallersOwn<plan>::skip(args, first_query, last_query, first_key, last_key, tile);
-    if constexpr (plan.kind.expressions.whole)
-      whole = taken && CallersOwn<plan>::whole(args, first_query, last_query, first_key, last_key, tile);
-  }
-  return {__ballot_sync(0xffffffffu, taken), __ballot_sync(0xffffffffu, whole)};
+  if constexpr (plan.kind.expressions.skip)
+    if (CallersOwn<plan>::skip(args, queries.first, queries.last, first_key, last_key, tile)) return StepAnswer::unseen;
+  if constexpr (plan.kind.expressions.whole)
+    if (CallersOwn<plan>::whole(args, queries.first, queries.last, first_key, last_key, tile)) return StepAnswer::whole;
+  return StepAnswer::masked;
 }
 
 // Steps of a tile from the last to the first, without those that the caller says nobody sees: 32 are asked about at a
-// time. The whole warp.
+// time, by a lane each, of each group by itself. The whole warp.
 template <AttentionPlan plan>
 class StepChooser {
  public:
@@ -84,14 +111,16 @@ class StepChooser {
 
   WM_DEVICE ChosenStep next(const AttentionArguments& args, const Tile<plan>& tile) {
     if (taken_ == 0) return {};
-    const i32 lane = __ffs(taken_) - 1, number = top_ - lane;
-    const u32 whole = whole_ >> lane & 1;
+    const i32 lane = __ffs(taken_) - 1;
+    const u32 answers = __shfl_sync(0xffffffffu, answers_, lane);
+    const i32 number = top_ - lane;
     taken_ &= taken_ - 1;
     go_on(args, tile);
-    return {number, whole, u32(taken_ == 0)};
+    return {number, answers & 7, answers >> 3, taken_ == 0};
   }
 
  private:
+  static constexpr u32 groups = plan.asked_groups(), rows = plan.queries() / groups;
   // To the next 32 of which any is taken, when those before are used up.
   WM_DEVICE void go_on(const AttentionArguments& args, const Tile<plan>& tile) {
     while (taken_ == 0 && top_ - 32 >= begin_) {
@@ -100,13 +129,22 @@ class StepChooser {
     }
   }
   WM_DEVICE void ask(const AttentionArguments& args, const Tile<plan>& tile) {
-    const StepAnswers answers = ask_about<plan>(args, tile, top_ - i32(threadIdx.x % 32), begin_);
-    taken_ = answers.taken;
-    whole_ = answers.whole;
+    const i32 step = top_ - i32(threadIdx.x % 32);
+    u32 whole = 0, unseen = 0;
+#pragma unroll 1
+    for (u32 group = 0; group < groups && step >= begin_; ++group) {
+      const i32 first = i32(tile.first_query + group * rows);
+      const StepAnswer answer = ask_about<plan>(args, tile, {first, first + i32(rows) - 1}, step);
+      whole |= u32(answer == StepAnswer::whole) << group;
+      unseen |= u32(answer == StepAnswer::unseen) << group;
+    }
+    answers_ = whole | unseen << 3;
+    taken_ = __ballot_sync(0xffffffffu, step >= begin_ && unseen != (1u << groups) - 1);
   }
 
   i32 begin_, top_;  // the last of the 32
-  u32 taken_ = 0, whole_ = 0;
+  u32 taken_ = 0;    // of the 32, a bit for each
+  u32 answers_ = 0;  // of the lane's own step
 };
 
 // What the steps of a tile cost together, of more than 32 by a sample; one that is masked costs about as much as two
@@ -115,8 +153,12 @@ template <AttentionPlan plan>
 WM_DEVICE u32 cost_of(const AttentionArguments& args, const Tile<plan>& tile) {
   const Sight<plan> sight = tile.sight(args);
   const i32 begin = sight.begin(), end = sight.end(), apart = max(end - begin + 31, 32) / 32;
-  const StepAnswers answers = ask_about<plan>(args, tile, end - 1 - i32(threadIdx.x % 32) * apart, begin);
-  return u32(apart) * (__popc(answers.taken) + __popc(answers.taken & ~answers.whole));
+  const i32 step = end - 1 - i32(threadIdx.x % 32) * apart, first = i32(tile.first_query);
+  const StepAnswer answer =
+      step < begin ? StepAnswer::unseen : ask_about<plan>(args, tile, {first, first + plan.queries() - 1}, step);
+  const u32 taken = __ballot_sync(0xffffffffu, answer != StepAnswer::unseen);
+  const u32 masked = __ballot_sync(0xffffffffu, answer == StepAnswer::masked);
+  return u32(apart) * (__popc(taken) + __popc(masked));
 }
 
 // The order of tiles, by what they cost the first head, by all threads of a block; they meet behind it.
@@ -183,7 +225,7 @@ WM_DEVICE void choose_steps(const AttentionArguments& args, TilesShared<plan>& t
   for (Tile<plan> tile; teller.next_tile(tile);) {
     const Sight<plan> sight = tile.sight(args);
     if (sight.end() > sight.begin())
-      while (!teller.next_step(tile).last) {
+      while (!teller.next_step(tile).last()) {
       }
   }
 }

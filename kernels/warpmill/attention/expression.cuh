@@ -12,6 +12,10 @@ struct CallersOwn;
 // Which of a thread's two rows see all keys of a step, and which none of them.
 class RowAnswers {
  public:
+  WM_DEVICE explicit RowAnswers(u32 bits = 0) : bits_(bits) {}
+  static WM_DEVICE RowAnswers nothing_seen() { return RowAnswers(3 << 2); }
+  WM_DEVICE u32 bits() const { return bits_; }
+
   WM_DEVICE void sees_all(int half, bool all) { bits_ |= u32(all) << half; }
   WM_DEVICE void sees_none(int half, bool none) { bits_ |= u32(none) << (2 + half); }
 
@@ -20,7 +24,7 @@ class RowAnswers {
   WM_DEVICE bool settled() const { return ((bits_ | bits_ >> 2) & 3) == 3; }
 
  private:
-  u32 bits_ = 0;
+  u32 bits_;  // four
 };
 
 // For the queries of a group. `Scores` are what a thread has of a step: a Fragment, or a whole row.

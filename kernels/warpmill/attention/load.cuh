@@ -111,7 +111,7 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
     const i32 head = tile.head, kv_head = head / args.head_ratio, batch = tile.sequence.batch;
     const auto load_k = [&](const ChosenStep& step) {
       const Stage stage = k_ring.acquire();
-      load_keys(args, tile, step.number, kv_head, shared, stage);
+      load_keys(args, tile, step.number(), kv_head, shared, stage);
     };
     ChosenStep step;
     if (sight.end() > sight.begin()) step = source.next_step(tile);
@@ -127,11 +127,11 @@ WM_DEVICE u32 load_chosen_steps(const AttentionArguments& args, typename Rings::
     }
     while (!step.none()) {
       ChosenStep following;
-      if (!step.last) {
+      if (!step.last()) {
         following = source.next_step(tile);
         if (first_lane) load_k(following);
       }
-      if (first_lane) load_values(args, tile, step.number, kv_head, shared, v_ring);
+      if (first_lane) load_values(args, tile, step.number(), kv_head, shared, v_ring);
       step = following;
     }
   }

@@ -32,6 +32,9 @@ class Sight {
   // Steps of keys that any row sees: from begin() up to but not including end(), if that is more.
   WM_DEVICE i32 begin() const { return max(left(0), 0) / plan.keys; }
   WM_DEVICE i32 end() const { return (max(right(rows_ - 1), 0) + plan.keys - 1) / plan.keys; }
+  WM_DEVICE bool any(i32 step) const {
+    return (!plan.kind.mask.right || step < end()) && (!plan.kind.mask.left || step >= begin());
+  }
   // Whether every row sees all keys of a step.
   WM_DEVICE bool whole(i32 step) const {
     return (step + 1) * plan.keys <= right(0) && (!plan.kind.mask.left || step * plan.keys >= left(rows_ - 1));

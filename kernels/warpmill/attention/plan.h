@@ -84,12 +84,18 @@ struct AttentionPlan {
   // takes, a tile ahead of the one that loads, which is told as the groups are.
   static constexpr int tail_warp = 1, choosing_warp = 2;
   constexpr bool chooses_apart() const { return kind.expressions.of_steps() && !tensor_memory() && !transposes(); }
+  // Parts of a tile's queries that it asks about, each by itself: the groups', or all at once.
+  constexpr int asked_groups() const { return tensor_memory() ? 1 : groups; }
   constexpr int step_readers() const {
     return groups * 4 + (tensor_memory() ? 4 + 1 : transposes() ? transposing_warps : 0) + chooses_apart();
   }
   constexpr int tile_readers() const {
     return step_readers() + (tensor_memory() ? 1 + kind.has_tails() : !transposes() && kind.has_tails());
   }
+
+  // A tile's last values and the next one's first keys are multiplied together, and the output leaves under these. With
+  // heads of 128 that gains 1 to 5%; three groups have the next Q early anyway, and with wider heads it gains nothing.
+  constexpr bool joins_tiles() const { return groups == 2 && strips > 0 && kind.value_dim <= 128 && !tensor_memory(); }
 
   // Tiles are begun by falling cost where expressions say which steps they take, if there are no more of all batches
   // than this.
@@ -168,21 +174,22 @@ struct AttentionPlan {
   }
   constexpr int other_registers() const {
     if (bias_by_product()) {
-      if (!moves_registers()) return 64;
+      if (!moves_registers()) return kind.value_dim > 192 && kind.has_tails() ? 72 : 64;
       if (kind.value_dim > 192) return kind.mask.left ? 60 : 48;
       if (kind.mask.left && kind.has_tails()) return 52;
       if (groups < 3) return strips == 0 ? 56 : 40;
       return kind.mask.left && kind.alibi == Alibi::both_sides ? 48 : 32;
     }
     if (!changes_scores()) {
-      if (!moves_registers()) return 56;  // a group alone that holds 200 spills
+      // A group alone that holds 200 spills, with ends to look for 188.
+      if (!moves_registers()) return kind.value_dim > 192 && kind.mask.left && kind.has_tails() ? 72 : 56;
       if (!kind.narrow())
         return kind.value_dim > 192 && kind.has_tails() && (kind.softcap || !kind.mask.right) ? 48 : 28;
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
     if (masks_only()) {
-      if (!moves_registers()) return 56;
+      if (!moves_registers()) return kind.value_dim > 192 ? 72 : 56;
       if (kind.value_dim > 192) return kind.sinks ? 48 : 44;
       return groups < 3 ? 36 : kind.value_dim > 96 ? 48 : 32;
     }

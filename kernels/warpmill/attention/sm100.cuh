@@ -73,7 +73,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
     const Stage q_stage[2] = {groups[0].q_ring.next(), groups[1].q_ring.next()};
     // Scores of the step whose keys are in k_stage. Behind the tile's last ones Q may go, behind both groups' the keys.
     const auto multiply_keys = [&](u32 group) {
-      stamp<"multiply", "keys">(steps.step().number);
+      stamp<"multiply", "keys">(steps.number());
       multiply<blocks>(groups[group].scores, shared.q[group][0], shared.k[k_stage.index], false);
       commit_products<blocks>(groups[group].scores_there.committed());
       if (steps.last()) commit_products<blocks>(q_stage[group].empty);
@@ -93,7 +93,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
       }
     }
     for (bool more = any, started = false; more; started = true) {
-      const u32 number = steps.step().number;
+      const u32 number = steps.number();
       more = !steps.last();
       if (more) steps.next();
       if (!asks) continue;
@@ -117,7 +117,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, Sm100Shared<plan>&
         if (group == 1) commit_products<blocks>(v_stage.empty);
         if (more) {
           if (group == 0) {
-            stamp<"multiply", "wait k">(steps.step().number);
+            stamp<"multiply", "wait k">(steps.number());
             k_stage = k_ring.wait();
             tcgen05::fence_after_thread_sync();
           }
@@ -168,7 +168,7 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
     RowSoftmax<E, plan.fma_pairs> softmax(scales.scale_log2);
     const bool any = steps.begin(tile.sight(args));
     for (bool more = any, started = false; more; started = true) {
-      const i32 step = steps.step().number;
+      const i32 step = steps.number();
       stamp<"softmax", "wait s">(step);
       of.scores_there.wait();
       tcgen05::fence_after_thread_sync();
@@ -180,7 +180,7 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
       if (!own.whole(step)) own.hide(scores, step);
       if constexpr (plan.kind.expressions.mask)
-        if (!steps.step().whole) expressions.hide(scores, step);
+        if (!steps.whole()) expressions.hide(scores, step);
       const f32 factor = softmax.move_base(scores);
       if (started) tell_correction(factor);  // of the first step's sums there is nothing to scale
       stamp<"softmax", "weigh">(step);
@@ -283,9 +283,9 @@ WM_DEVICE void correct_tiles(const AttentionArguments& args, Sm100Shared<plan>& 
       steps.next();
 #pragma unroll
       for (u32 group = 0; group < 2; ++group) {
-        stamp<"correct", "wait">(steps.step().number);
+        stamp<"correct", "wait">(steps.number());
         const f32 factor = told_by_softmax(group);
-        stamp<"correct", "scale">(steps.step().number);
+        stamp<"correct", "scale">(steps.number());
         if (__any_sync(0xffffffffu, factor != 1.f)) scale_sums(group, factor);
         tcgen05::fence_before_thread_sync();
         groups[group].sums_free.arrive();

@@ -127,25 +127,31 @@ class TileSteps {
 
   // To the first one. False: there is none.
   WM_DEVICE bool begin(const Sight<plan>& sight) {
-    begin_ = sight.begin(), step_.number = sight.end() - 1;
-    if (step_.number < begin_) return false;
-    if constexpr (chooses) step_ = chooser_.next();
+    begin_ = sight.begin(), number_ = sight.end() - 1;
+    if (number_ < begin_) return false;
+    if constexpr (!chooses) return true;
+    step_ = read();
     return !step_.none();
   }
-  WM_DEVICE bool last() const { return chooses ? step_.last : step_.number == begin_; }
+  WM_DEVICE bool last() const { return chooses ? step_.last() : number_ == begin_; }
   WM_DEVICE void next() {
     if constexpr (chooses)
-      step_ = chooser_.next();
+      step_ = read();
     else
-      --step_.number;
+      --number_;
   }
-  WM_DEVICE const ChosenStep& step() const { return step_; }
+  WM_DEVICE i32 number() const { return chooses ? step_.number() : number_; }
+  WM_DEVICE bool whole() const { return step_.whole_to(0); }  // as far as the caller's mask goes
 
  private:
   static constexpr bool chooses = plan.kind.expressions.of_steps();
+  WM_DEVICE ChosenStep read() {
+    if constexpr (chooses) return chooser_.next();
+    return {};
+  }
   Select<chooses, StepReader<plan>, NoSteps> chooser_;
-  ChosenStep step_;
-  i32 begin_ = 0;
+  ChosenStep step_;  // where expressions choose
+  i32 begin_ = 0, number_ = 0;
 };
 
 }  // namespace wm

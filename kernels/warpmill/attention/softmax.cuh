@@ -20,6 +20,12 @@ WM_DEVICE f32 tanh_approximate(f32 x) {
   return y;
 }
 
+WM_DEVICE f32 reciprocal(f32 x) {
+  f32 y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // Once all scores are weighed: 1 / sum of each row (0 where no key was seen), and its logarithm in powers of two.
 struct SoftmaxTotals {
   RowPair inverse, log2;
@@ -42,6 +48,7 @@ class Softmax {
     RowPair factor{1.f, 1.f};
   };
 
+  Softmax() = default;
   WM_DEVICE explicit Softmax(f32 scale) : scale_(scale) {}
 
   // Scores become weights 2^(scale score - base), rounded for the next product, and are added to the rows' sums. The
@@ -77,6 +84,11 @@ class Softmax {
     return __all_sync(0xffffffffu, of_row(base_.value[0]) && of_row(base_.value[1]));
   }
 
+  // Whether every row of the warp has a base: a key was seen.
+  WM_DEVICE bool based() const {
+    return __all_sync(0xffffffffu, base_.value[0] != -infinity && base_.value[1] != -infinity);
+  }
+
   WM_DEVICE void shift(RowPair by) { shift_ = by; }
 
   WM_DEVICE SoftmaxTotals totals() const {
@@ -85,7 +97,7 @@ class Softmax {
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       const bool none = sum.value[row] == 0.f;
-      totals.inverse.value[row] = none ? 0.f : 1.f / sum.value[row];
+      totals.inverse.value[row] = none ? 0.f : reciprocal(sum.value[row]);
       totals.log2.value[row] = none ? -infinity : __log2f(sum.value[row]) + base_.value[row];
     }
     return totals;
@@ -100,7 +112,7 @@ class Softmax {
       const f32 factor = base == -infinity ? 0.f : power_of_two(base - most);
       const f32 total = sum.value[row] * factor + (sink == -infinity ? 0.f : power_of_two(sink - most));
       const bool none = total == 0.f;
-      totals.inverse.value[row] = none ? 0.f : factor / total;
+      totals.inverse.value[row] = none ? 0.f : factor * reciprocal(total);
       totals.log2.value[row] = none ? -infinity : __log2f(total) + most;
     }
     return totals;

@@ -22,8 +22,7 @@ struct Tile {
   WM_DEVICE bool none() const { return sequence.queries == 0; }
   // Of sequences that are all of one length no register need remember it: it is an argument.
   WM_DEVICE void forget_lengths(const AttentionArguments& args) {
-    if constexpr ((numbered<plan> || plan.early) && !plan.kind.has_tails())
-      sequence = sequence_of<plan>(args, sequence.batch);
+    if constexpr (!plan.kind.has_tails()) sequence = sequence_of<plan>(args, sequence.batch);
   }
   WM_DEVICE Sight<plan> sight(const AttentionArguments& args) const {
     return Sight<plan>(args, sequence, first_query, Packing<plan>(args).queries());
@@ -225,7 +224,23 @@ class TileReader {
     ring.release(stage);
     return !tile.none();
   }
-  WM_DEVICE u32 number() const { return taken_ - 1; }  // of the last tile
+  // The same in pieces, for who looks at one tile while it works on another: the next one where it lies; the one that
+  // was taken last, until it is let go of.
+  WM_DEVICE const Tile<plan>& ahead() const {
+    TileRing<plan> ring = TileRing<plan>::after(taken_, shared_.ring);
+    return shared_.tile[ring.wait().index];
+  }
+  WM_DEVICE void take() {
+    ++taken_;
+    asm volatile("" : "+r"(taken_));  // or the compiler keeps the number before too, where it is wanted again
+  }
+  WM_DEVICE const Tile<plan>& here() const { return shared_.tile[(taken_ - 1) % tile_stages]; }
+  WM_DEVICE void let_go() const {
+    const TileRing<plan> ring = TileRing<plan>::after(taken_ - 1, shared_.ring);
+    barrier::sync_warp();
+    ring.release(ring.next());
+  }
+  WM_DEVICE u32 taken() const { return taken_; }
 
  private:
   TilesShared<plan>& shared_;

@@ -16,24 +16,25 @@ WM_DEVICE void transpose_values(const AttentionArguments& args, AttentionShared<
   for (Tile<plan> tile; reader.next(tile);) {
     const StepOrder<plan> steps = tile.steps(args);
     if (steps.none()) continue;
-    ChosenStep chosen{.number = steps.first()};
+    i32 step = steps.first();
     for (bool more = true; more;) {
       if constexpr (chooses) {
-        chosen = chooser.next();
+        const ChosenStep chosen = chooser.next();
         if (chosen.none()) break;
-        more = !chosen.last;
+        step = chosen.number();
+        more = !chosen.last();
       } else {
-        more = steps.more(chosen.number);
+        more = steps.more(step);
       }
       const Stage from = arriving_ring.wait(), to = v_ring.acquire();
       const Transposer transposer(shared.arriving[from.index], shared.v[to.index], warp);
-      if (const u32 keys = tile.keys_before_tail(chosen.number); keys > 0)
+      if (const u32 keys = tile.keys_before_tail(step); keys > 0)
         transposer.some(keys);
       else
         transposer.all();
       v_ring.commit(to);
       arriving_ring.release(from);
-      if constexpr (!chooses) chosen.number = steps.after(chosen.number);
+      if constexpr (!chooses) step = steps.after(step);
     }
   }
 }

@@ -44,12 +44,16 @@ class StripWriter {
 
   // The next strip, once the store that last used it has read it.
   WM_DEVICE Tile& begin() {
-    Tile& strip = strips_[buffer_];
+    Tile& strip = begin(buffer_);
     buffer_ = (buffer_ + 1) % buffers;
+    return strip;
+  }
+  // The same for who counts strips, and spares a register: one after the other, each is sent, copied or left out.
+  WM_DEVICE Tile& begin(u32 number) {
     if constexpr (by == StripStore::engine)
       if (together_.first()) bulk::wait_group_read<buffers - 1>();  // only the issuer of a store can know
     together_.sync();
-    return strip;
+    return strips_[number % buffers];
   }
   WM_DEVICE void filled() const {
     if constexpr (by == StripStore::engine) fence::proxy_async_shared();
@@ -77,6 +81,8 @@ class StripWriter {
   WM_DEVICE void copied() const {
     if (together_.first()) bulk::commit_group();
   }
+  // A strip that is never begun.
+  WM_DEVICE void left_out() const { copied(); }
   // Nobody reads a strip any more: its memory may become something else.
   WM_DEVICE void drain() const {
     if constexpr (by == StripStore::engine)
