@@ -47,8 +47,8 @@ struct AttentionExpressions {
   std::string mask;   // whether the query sees the key: "document[q] == document[k]"
   // With a mask, of the queries q_first to q_last and the keys k_first to k_last: that no query sees any of the keys,
   // so that they need not be visited; and that every query sees all of them, so that nobody need ask the mask. They are
-  // asked about the queries of a tile, or about one alone. Where one says nothing, the mask is asked; where one is
-  // wrong, so is the result. No skip with sequences.
+  // asked about the queries of a tile, about a part of these, and about one alone. Where one says nothing, the mask is
+  // asked; where one is wrong, so is the result. No skip with sequences.
   std::string skip, whole;
   std::vector<AttentionArray> arrays{};  // 8 at most
 };

@@ -42,8 +42,8 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
 
     score, mask, skip, whole: C++ expressions, with q, k, head, batch, queries, keys and `arrays` by name in scope. score:
     what becomes of a `score`. mask: whether query q sees key k. skip, whole: of the queries q_first to q_last and the
-    keys k_first to k_last, that none sees any and that every one sees all; asked about the queries of a tile, and about
-    one alone.
+    keys k_first to k_last, that none sees any and that every one sees all; asked about the queries of a tile, about a
+    part of these, and about one alone.
 
     key_lengths: int32[batch]: so many of the keys of each batch count, as of a cache with room for more.
 

@@ -167,11 +167,13 @@ std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionSh
       ranking.push_back(estimate(plan, shape, rates));
   }
   // Which steps expressions skip only the device knows; who gives one skips most. Under a causal mask plans for heads
-  // of up to 128 are put in the order that they have for 2,048 keys: documents are seldom longer, and wide steps waste
-  // much of what short ones leave (docs/attention.md).
+  // of up to 128 are put in the order that they have for documents of 2,048 keys, as many as there are: few are longer,
+  // and wide steps waste much of what short ones leave (docs/attention.md).
   constexpr std::int64_t document = 2048;
-  const bool skips = kind.expressions.skip && kind.mask.right && kind.head_dim + kind.value_dim <= 256;
+  const bool skips = kind.expressions.skip && kind.mask.right && !kind.mask.left && kind.head_dim <= 128 &&
+                     kind.value_dim <= 128 && rates.instruction == TensorInstruction::wgmma;
   AttentionShape typical = shape;
+  typical.batch *= std::max<std::int64_t>(1, shape.queries / document);
   typical.queries = std::min(shape.queries, document), typical.keys = std::min(shape.keys, document);
   const auto time = [&](const AttentionEstimate& e) {
     return skips ? estimate(e.plan, typical, rates).seconds : e.seconds;

@@ -36,8 +36,9 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
 std::optional<AttentionPlan> packed_plan(const AttentionKind& kind, int packed, std::int64_t heads_together,
                                          TensorInstruction instruction = TensorInstruction::wgmma);
 
-// All of them, and before them the one that packs a few queries of heads that share keys; the best for the shape first.
-// Empty where none fits shared memory.
+// All of them, and before them the one that packs a few queries of heads that share keys; the best for the shape first
+// (where expressions skip steps, the best for documents: then estimates, which are of all steps, need not rise). Empty
+// where none fits shared memory.
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates);
 // Where that is empty: what is in the way, in words.
 std::string_view why_none(const AttentionKind& kind, TensorInstruction instruction);

@@ -178,7 +178,7 @@ double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRat
     return rows == 128 && size == 4 && steps >= 17 ? 1.06 : 1;
   if (rows == 64 || steps < (rows == 128 ? 18 : 11)) return 1;
   if (size == 1) return rows == 128 ? 1.06 : 1.05;
-  if (rows == 192) return steps >= 17 ? 0.97 : 1;
+  if (rows == 192) return size == 2 && steps >= 17 ? 0.97 : 1;
   GemmPlan fours = plan;
   fours.cluster = {4, 1};
   const bool room = 2 * blocks <= 4u * static_cast<unsigned>(resident_clusters(fours, rates));

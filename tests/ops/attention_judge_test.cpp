@@ -55,6 +55,12 @@ std::vector<Problem> problems() {
   documents.score_of = [](double score, std::int64_t, std::int64_t, std::int64_t head, std::int64_t) {
     return score + (head == 0 ? 0.1 : -0.1);
   };
+  // Of the last tile the second group has no queries; and the first tile, without a key, is blank.
+  AttentionCase ends = plain, blank = plain, document_ends = documents;
+  ends.queries = 150, ends.keys = 100;
+  blank.queries = 150, blank.keys = 20, blank.mask = AttentionMask::causal();
+  document_ends.queries = document_ends.keys = 140;
+  document_ends.set_documents(3);
   AttentionCase narrow = plain, narrow_sequences = sequences(), narrow_documents = documents;
   narrow.dtype = narrow_sequences.dtype = narrow_documents.dtype = DType::e4m3;
   narrow.out_dtype = DType::e4m3, narrow.scales = narrow_sequences.scales = bench::Scales::heads;
@@ -77,7 +83,11 @@ std::vector<Problem> problems() {
           {"e4m3, weighed early", narrow, {.keys = 64, .early = true}},
           {"e4m3, weighed early, without turns", narrow, {.keys = 64, .turns = false, .early = true}},
           {"e4m3, sequences, three groups", narrow_sequences, {.keys = 64, .groups = 3}},
-          {"e4m3, expressions that choose steps", narrow_documents, {.keys = 64}}};
+          {"e4m3, expressions that choose steps", narrow_documents, {.keys = 64}},
+          {"a group without queries", ends, {.keys = 64}},
+          {"a group without queries, without turns", ends, {.keys = 64, .turns = false}},
+          {"and a blank tile, where Q was", blank, {.keys = 64, .strips = 0, .turns = false}},
+          {"a group without queries of documents", document_ends, {.keys = 48}}};
 }
 
 class AttentionJudge : public testing::Test {
@@ -135,7 +145,7 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
   const Problem &plain = all[0], &idle = all[1], &in_place = all[3], &varying = all[4], &biased = all[10],
-                &narrow = all[15], &early = all[16];
+                &narrow = all[15], &early = all[16], &blank = all[22];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -189,6 +199,15 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
        "half - first - second, 0.f), 0, 0};\n    }"},
       {"a tile is read before it was told", plain, "return shared_.tile[ring.wait().index];",
        "return shared_.tile[ring.next().index];"},
+      {"who clears tails reads a tile before it was told", varying,
+       "const Stage stage = ring.wait();\n    tile = shared_.tile[stage.index];",
+       "const Stage stage = ring.next();\n    tile = shared_.tile[stage.index];"},
+      {"Q is let go of before the last scores are there", plain, "if (joins && !more()) release_q();",
+       "if (joins) release_q();"},
+      {"the next tile's scores are made before its Q has come", plain, "q_ring_at(reader.taken()).wait();\n", ""},
+      {"some of a group go on to the next tile before one of it has passed this", blank,
+       "    barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);\n    reader.let_go();",
+       "    reader.let_go();"},
       {"Q is let go of while the output still leaves from there", in_place,
        "      writer.drain();\n      release_q();\n    }\n", "      release_q();\n    }\n"},
       {"another sequence's values are cleared without a fence between the proxies", varying,
@@ -222,7 +241,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   }
   vgpu::set_run_options(device, {.check = true});
   for (const Problem* p :
-       {&plain, &in_place, &varying, &biased, &narrow, &early})  // the same way, with nothing left out
+       {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

@@ -55,19 +55,23 @@ TEST(AttentionSchedule, TakesTilesOfDifferentLengthsRowByRowOfAllHeads) {
 // What chooses steps takes nothing from the groups: they go as far as without expressions. Under a causal mask that is
 // as far as in documents of 2,048 keys.
 TEST(AttentionRanking, TakesStepsOfDocumentsAsWideAsThoseWithoutAMask) {
-  const auto keys_of = [](int dim, bool causal, bool skips, std::int64_t length) {
+  const auto keys_of = [](int dim, bool causal, bool skips, std::int64_t batch, std::int64_t heads,
+                          std::int64_t length) {
     AttentionKind kind{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}};
     if (skips) kind.expressions = {.mask = true, .skip = true, .whole = true};
-    return rank(kind, {.batch = 1, .heads = 16, .kv_heads = 16, .queries = length, .keys = length}, {})
+    return rank(kind, {.batch = batch, .heads = heads, .kv_heads = heads, .queries = length, .keys = length}, {})
         .front()
         .plan.keys;
   };
   for (const int dim : {64, 128, 256}) {
-    EXPECT_EQ(keys_of(dim, false, true, 16384), keys_of(dim, false, false, 16384)) << dim;
-    EXPECT_EQ(keys_of(dim, true, true, 16384), keys_of(dim, true, false, dim < 256 ? 2048 : 16384)) << dim;
+    EXPECT_EQ(keys_of(dim, false, true, 1, 16, 16384), keys_of(dim, false, false, 1, 16, 16384)) << dim;
+    const bool wide = dim == 256;
+    EXPECT_EQ(keys_of(dim, true, true, 1, 16, 16384), keys_of(dim, true, false, wide ? 1 : 8, 16, wide ? 16384 : 2048))
+        << dim;
   }
-  EXPECT_EQ(keys_of(128, true, true, 16384), 128);
-  EXPECT_EQ(keys_of(128, true, true, 1000), keys_of(128, true, false, 1000));
+  for (const std::int64_t heads : {4, 8, 14, 16, 40})
+    for (const std::int64_t length : {8192, 16384}) EXPECT_EQ(keys_of(128, true, true, 1, heads, length), 128) << heads;
+  EXPECT_EQ(keys_of(128, true, false, 1, 16, 16384), 176);
 }
 
 TEST(AttentionRanking, HasAPlanForEveryKindThatFitsAndIsOrdered) {

@@ -101,7 +101,7 @@ class AttentionWriter {
       send(strip, i, tile, first);
     }
   }
-  // Nothing of a tile is the group's.
+  // A tile that the group, or one of its warps, has no rows of.
   WM_DEVICE void leave_out() const {
 #pragma unroll
     for (int i = 0; i < plan.strips_of_tile(); ++i) strips_.left_out();

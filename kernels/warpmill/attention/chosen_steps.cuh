@@ -11,13 +11,14 @@ namespace wm {
 // itself a bit says what the step is to it, as far as the caller's mask goes.
 class ChosenStep {
  public:
-  WM_DEVICE ChosenStep() : ChosenStep(-1, 0, 0, true) {}  // none: the tile takes no steps
+  static constexpr u32 no_number = (1u << 25) - 1;
+  WM_DEVICE ChosenStep() : ChosenStep(i32(no_number), 0, 0, true) {}  // none: the tile takes no steps
   // `whole`: every query of the group sees all keys; `unseen`: none sees any.
   WM_DEVICE ChosenStep(i32 number, u32 whole, u32 unseen, bool last)
       : bits_(u32(number) << 7 | whole << 4 | unseen << 1 | u32(last)) {}
 
-  WM_DEVICE bool none() const { return i32(bits_) < 0; }
-  WM_DEVICE i32 number() const { return i32(bits_) >> 7; }
+  WM_DEVICE bool none() const { return bits_ >> 7 == no_number; }
+  WM_DEVICE i32 number() const { return i32(bits_ >> 7); }
   WM_DEVICE bool last() const { return bits_ & 1; }  // the tile takes no more
   WM_DEVICE bool whole_to(u32 group) const { return bits_ >> (4 + group) & 1; }
   WM_DEVICE bool unseen_by(u32 group) const { return bits_ >> (1 + group) & 1; }
@@ -33,8 +34,8 @@ class GroupStep {
       : bits_(u32(step.number()) << 6 | u32(step.last()) << 5 | u32(!step.whole_to(group)) << 4 |
               (step.unseen_by(group) ? RowAnswers::nothing_seen().bits() : 0)) {}
 
-  WM_DEVICE bool none() const { return i32(bits_) < 0; }
-  WM_DEVICE i32 number() const { return i32(bits_) >> 6; }
+  WM_DEVICE bool none() const { return bits_ >> 6 == ChosenStep::no_number; }
+  WM_DEVICE i32 number() const { return i32(bits_ >> 6); }
   WM_DEVICE bool last() const { return bits_ >> 5 & 1; }
   WM_DEVICE bool masked() const { return bits_ >> 4 & 1; }  // not whole to the group
   WM_DEVICE RowAnswers rows() const { return RowAnswers(bits_ & 15); }

@@ -23,8 +23,8 @@ struct MaskFacts {
 // keys behind that one, the bias of a row is one line.
 enum class Alibi : unsigned char { none, before, both_sides };
 
-// Which expressions of the caller's own there are: of a score, and of whether a query sees a key; and, for all queries
-// of a tile and all keys of a step, that none of them sees any, and that every one sees all.
+// Which expressions of the caller's own there are: of a score, and of whether a query sees a key; and, for some queries
+// of a tile that follow each other and all keys of a step, that none of them sees any, and that every one sees all.
 struct ExpressionFacts {
   bool score = false, mask = false, skip = false, whole = false;
 

@@ -123,6 +123,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   const auto write_blank = [&] {
     reader.take();
     const Tile<plan> tile = read(reader.here());
+    stamp<"multiply", "store">(tile.group_query(group));
     q_ring_at(reader.taken() - 1).wait();
     writer.write_blank(tile, tile.group_query(group), sinks_of<plan>(args, tile, group), reader.taken() - 1);
     writer.drain();  // all of the group have seen Q come: no product brings them together here
@@ -146,6 +147,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       more = chooses ? !chosen.last() : --left > 0;
       if (more) take_step();
     }
+    // Without turns nothing else keeps the others from waiting for what comes next before this has come.
+    barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);
     reader.let_go();
   };
 
@@ -307,7 +310,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       ahead = look_ahead();
       if (ahead != Ahead::steps) break;
       // To the next tile: its first scores are made while this one's output leaves.
-      stamp<"multiply", "values">(step);
+      stamp<"multiply", "values">(taken);
       auto v_ring = v_ring_at(taken - 1);
       const Stage v_stage = v_ring.wait();
       wgmma::fence();

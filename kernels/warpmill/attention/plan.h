@@ -94,7 +94,7 @@ struct AttentionPlan {
   }
 
   // A tile's last values and the next one's first keys are multiplied together, and the output leaves under these. With
-  // heads of 128 that gains 1 to 5%; three groups have the next Q early anyway, and with wider heads it gains nothing.
+  // heads of 128 that gains 1 to 5%; three groups have the next Q early anyway, and with wider values it gains nothing.
   constexpr bool joins_tiles() const { return groups == 2 && strips > 0 && kind.value_dim <= 128 && !tensor_memory(); }
 
   // Tiles are begun by falling cost where expressions say which steps they take, if there are no more of all batches
@@ -223,6 +223,8 @@ struct AttentionPlan {
     if (pair) return "only tcgen05 has products of two blocks";
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
+    if (kind.expressions.of_steps() && keys < 32)
+      return "steps that expressions choose have 32 keys at least: their numbers have 25 bits";
     if (keys % product_columns()) return "a step has a multiple of 32 keys where elements have 8 bits";
     if (stages < 2 || stages > 8) return "K and V have 2 to 8 stages each";
     if (q_stages < 1 || q_stages > 2) return "Q has 1 or 2 stages";
