@@ -117,18 +117,19 @@ std::optional<AttentionPlan> plan_of(std::string_view text, const bench::Attenti
 
 AttentionKind kind_of(const bench::AttentionCase& attention) {
   const plan::MaskLimits limits = plan::limits_of(attention.mask.left, attention.mask.right);
-  return {.element = attention.dtype,
-          .out = attention.narrow() ? attention.out_dtype : DType::bf16,
-          .head_dim = attention.head_dim,
-          .value_dim = attention.value_dim,
-          .mask = limits.facts,
-          .softcap = attention.softcap > 0,
-          .sequences = !attention.sequences.empty(),
-          .lengths = !attention.key_lengths.empty(),
-          .alibi = attention.alibi ? plan::alibi_of(limits) : Alibi::none,
-          .sinks = attention.sinks,
-          .expressions = {!attention.score.empty(), !attention.mask_expression.empty(), !attention.skip.empty(),
-                          !attention.whole.empty()}};
+  AttentionKind kind{.element = attention.dtype,
+                     .out = attention.narrow() ? attention.out_dtype : DType::bf16,
+                     .head_dim = attention.head_dim,
+                     .value_dim = attention.value_dim,
+                     .mask = limits.facts,
+                     .sequences = !attention.sequences.empty(),
+                     .lengths = !attention.key_lengths.empty(),
+                     .alibi = attention.alibi ? plan::alibi_of(limits) : Alibi::none,
+                     .sinks = attention.sinks,
+                     .expressions = {!attention.score.empty(), !attention.mask_expression.empty(),
+                                     !attention.skip.empty(), !attention.whole.empty()}};
+  kind.cap(attention.softcap);
+  return kind;
 }
 
 plan::AttentionShape shape_of(const bench::AttentionCase& a) {

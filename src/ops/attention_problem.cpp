@@ -300,7 +300,7 @@ AttentionProblem understand(const Stream& stream, const AttentionRequest& reques
   p.softcap = request.softcap;
   if (!std::isfinite(p.softcap) || p.softcap < 0)
     refuse_attention(fmt::format("the softcap is {}; it must be finite and not negative (0: none)", p.softcap));
-  p.kind.softcap = p.softcap > 0;
+  p.kind.cap(p.softcap);
   if (request.alibi_slopes) {
     p.slopes = head_numbers(*request.alibi_slopes, "alibi_slopes", p.heads, stream);
     p.kind.alibi = plan::alibi_of({p.kind.mask, p.left, p.right});

@@ -27,8 +27,12 @@ std::vector<KernelSource> common_kernels() {
     for (const MaskFacts& mask : {none, right, both})
       for (const DType element : {DType::bf16, DType::f16})
         for (const auto& [head_dim, value_dim] : {std::pair{64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
-          AttentionKind kind{
-              .element = element, .head_dim = head_dim, .value_dim = value_dim, .mask = mask, .softcap = softcap};
+          AttentionKind kind{.element = element,
+                             .head_dim = head_dim,
+                             .value_dim = value_dim,
+                             .mask = mask,
+                             .softcap = softcap,
+                             .low_cap = softcap};
           for (const bool lengths : {false, true})
             for (const std::int64_t heads_together : {2, 64}) {  // they fill one group's rows, or two groups'
               kind.lengths = lengths;

@@ -34,7 +34,7 @@ std::int64_t head_parts(const AttentionPlan& plan, const AttentionShape& shape) 
 double exposed_seconds(const AttentionPlan& plan) {
   const AttentionKind& kind = plan.kind;
   const int dims = kind.head_dim + kind.value_dim;
-  if (kind.softcap && !kind.narrow() && dims <= 256) return plan.early ? 0.62e-6 : 0.8e-6;
+  if (kind.softcap && !plan.grounded() && !kind.narrow() && dims <= 256) return plan.early ? 0.62e-6 : 0.8e-6;
   if (kind.narrow()) return dims <= 128 ? 0.77e-6 : dims <= 256 ? 0.68e-6 : 0.54e-6;
   return dims <= 256 ? 0.45e-6 : dims <= 384 ? 0.25e-6 : 0.13e-6;
 }
@@ -99,7 +99,7 @@ AttentionPlan as_fast_as_measured(const AttentionPlan& plan) {
     other.early = true;
     return other.valid() ? other : plan;
   }
-  const bool caps = kind.softcap && !kind.narrow() && !plan.changes_scores();
+  const bool caps = kind.softcap && !kind.narrow() && !plan.changes_scores() && !plan.grounded();
   if (plan.groups == 1 || !caps || dims > 256 || kind.has_tails() || kind.mask.left) return plan;
   other.early = dims > 128;
   if (!other.valid()) other.early = false;

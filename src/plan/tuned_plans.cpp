@@ -110,11 +110,14 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
       shape.align_ends = false;
     else if (words[i] == "softcap")
       kind.softcap = true;
+    else if (words[i] == "lowcap")
+      kind.softcap = kind.low_cap = true;
     else if (words[i] == "sequences")
       kind.sequences = true;
     else
       refuse(fmt::format(
-          "'{}' is no part of an attention; there are right N, left N, beginnings, softcap and sequences", words[i]));
+          "'{}' is no part of an attention; there are right N, left N, beginnings, softcap, lowcap and sequences",
+          words[i]));
   }
   const MaskLimits limits = limits_of(left, right);
   kind.mask = limits.facts;
@@ -194,7 +197,7 @@ std::string text_of(const TunedAttention& entry) {
   if (kind.mask.right && shape.right < most_positions) text += fmt::format(" right {}", shape.right);
   if (kind.mask.left) text += fmt::format(" left {}", shape.left);
   if (!shape.align_ends) text += " beginnings";
-  if (kind.softcap) text += " softcap";
+  if (kind.softcap) text += kind.low_cap ? " lowcap" : " softcap";
   if (kind.sequences) text += " sequences";
   return text + fmt::format(" | {}x{}/{}x{}/{} | {} | {:.2f} us", shape.batch, shape.heads, shape.kv_heads,
                             shape.queries, shape.keys, entry.plan, entry.us);

@@ -61,6 +61,8 @@ std::vector<Problem> problems() {
   blank.queries = 150, blank.keys = 20, blank.mask = AttentionMask::causal();
   document_ends.queries = document_ends.keys = 140;
   document_ends.set_documents(3);
+  AttentionCase capped = causal;
+  capped.softcap = 30, capped.sinks = true;
   AttentionCase narrow = plain, narrow_sequences = sequences(), narrow_documents = documents;
   narrow.dtype = narrow_sequences.dtype = narrow_documents.dtype = DType::e4m3;
   narrow.out_dtype = DType::e4m3, narrow.scales = narrow_sequences.scales = bench::Scales::heads;
@@ -87,7 +89,9 @@ std::vector<Problem> problems() {
           {"a group without queries", ends, {.keys = 64}},
           {"a group without queries, without turns", ends, {.keys = 64, .turns = false}},
           {"and a blank tile, where Q was", blank, {.keys = 64, .strips = 0, .turns = false}},
-          {"a group without queries of documents", document_ends, {.keys = 48}}};
+          {"a group without queries of documents", document_ends, {.keys = 48}},
+          {"a low softcap, without turns", capped, {.keys = 64, .turns = false}},
+          {"a low softcap, three groups, two stages of Q", capped, {.keys = 64, .groups = 3, .q_stages = 2}}};
 }
 
 class AttentionJudge : public testing::Test {
@@ -145,7 +149,7 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
   const Problem &plain = all[0], &idle = all[1], &in_place = all[3], &varying = all[4], &biased = all[10],
-                &narrow = all[15], &early = all[16], &blank = all[22];
+                &narrow = all[15], &early = all[16], &blank = all[22], &capped = all[24];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -205,6 +209,9 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
       {"Q is let go of before the last scores are there", plain, "if (joins && !more()) release_q();",
        "if (joins) release_q();"},
       {"the next tile's scores are made before its Q has come", plain, "q_ring_at(reader.taken()).wait();\n", ""},
+      {"queries are scaled without a fence between the proxies", capped,
+       "  fence::proxy_async_shared();\n  barrier::sync(barrier, warpgroup_threads);",
+       "  barrier::sync(barrier, warpgroup_threads);"},
       {"some of a group go on to the next tile before one of it has passed this", blank,
        "    barrier::sync(u32(AttentionBarrier::group) + group, warpgroup_threads);\n    reader.let_go();",
        "    reader.let_go();"},
@@ -240,8 +247,8 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
     EXPECT_GT(errors, 0u);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const Problem* p :
-       {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank})  // the same way, with nothing left out
+  for (const Problem* p : {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank,
+                           &capped})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

@@ -19,23 +19,50 @@ using enum DType;
 
 TEST_F(Attention, CapsScoresSoftly) {
   // Small scores under a large cap take the series, others tanh; between the two a tile changes over. The last cap is
-  // too large for the series.
-  for (const auto& [softcap, spread] :
-       {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}, {1e12f, 1.f}}) {
-    AttentionCase c = several_tiles();
-    c.keys = 700;
-    c.softcap = softcap;
-    c.spread = spread;
-    SCOPED_TRACE(fmt::format("softcap {}, spread {}", softcap, spread));
-    check(stream, c);
-  }
-  // Steps without a mask between two that have one.
-  for (const float softcap : {15.f, 50.f}) {
+  // too large for the series. Caps of up to 55 in bf16 have a softmax of their own.
+  for (const DType dtype : {bf16, f16})
+    for (const auto& [softcap, spread] :
+         {std::pair{1.f, 4.f}, {15.f, 4.f}, {50.f, 4.f}, {60.f, 4.f}, {30.f, 1.f}, {30.f, 2.f}, {1e12f, 1.f}}) {
+      AttentionCase c = several_tiles();
+      c.dtype = dtype;
+      c.keys = 700;
+      c.softcap = softcap;
+      c.spread = spread;
+      SCOPED_TRACE(fmt::format("{}, softcap {}, spread {}", name_of(dtype), softcap, spread));
+      check(stream, c);
+    }
+  // Steps without a mask between two that have one; under a cap of 3 a key that is hidden too early would count.
+  for (const float softcap : {3.f, 15.f, 50.f}) {
     AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 64, .keys = 1200, .mask = {.left = 1000, .right = 0}};
     c.softcap = softcap;
     SCOPED_TRACE(fmt::format("softcap {}, window", softcap));
     check(stream, c);
   }
+}
+
+// Powers of capped scores serve as they are where the cap is low: at both of its ends, and where the series is not
+// right, by its scores' size or because all of a row are too small for it.
+TEST_F(Attention, CapsLowAtBothEnds) {
+  AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 100, .keys = 500, .head_dim = 64, .value_dim = 64};
+  c.lse = c.sinks = true;
+  for (const float softcap : {30.f, 55.f})
+    for (const float size : {-4.f, -1.6f, -1.f, 0.9f, 3.f}) {  // of the scores, in caps
+      SCOPED_TRACE(fmt::format("softcap {}, scores of about {} of it", softcap, size));
+      c.softcap = softcap;
+      c.scale = 1.f;
+      RandomAttention attention(stream, c, 5);
+      double sum = 0;
+      for (float& x : attention.q) x = std::abs(x) + 0.5f;
+      for (float& x : attention.k) sum += x = std::abs(x) + 0.5f;
+      const double mean = sum / static_cast<double>(attention.k.size());
+      const auto factor = static_cast<float>(size * softcap / (mean * mean * 64));
+      for (float& x : attention.k) x *= factor;
+      for (float& x : attention.v) x *= 0x1p20f;
+      attention.upload(stream);
+      wm::attention(stream, attention.request());
+      stream.synchronize();
+      EXPECT_LT(attention.error(), 1);
+    }
 }
 
 // Where the series has numbers that are too large, scores below zero would weigh nothing.

@@ -347,7 +347,7 @@ TEST_F(Attention, IsRightForRandomProblems) {
     if (up_to(1)) c.mask.right = up_to(1) ? 0 : up_to(200);
     if (up_to(3) == 0) c.mask.left = up_to(200);
     if (up_to(1)) c.mask.alignment = Alignment::beginnings;
-    if (up_to(5) == 0) c.softcap = 10;
+    if (up_to(5) == 0) c.softcap = std::array{10.f, 30.f, 50.f, 70.f}[static_cast<std::size_t>(up_to(3))];
     c.lse = up_to(1) == 0;
     c.alibi = up_to(3) == 0;
     c.sinks = up_to(3) == 0;

@@ -102,6 +102,13 @@ std::vector<AttentionKind> sample_of_kinds() {
   kinds.push_back({.head_dim = 16, .value_dim = 112, .expressions = {.mask = true, .skip = true, .whole = true}});
   for (const int dim : {40, 96, 208})
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = {.right = true}, .sequences = true});
+  // Low caps have a softmax of their own.
+  for (const int dim : {64, 128, 256}) kinds.push_back({.head_dim = dim, .value_dim = dim, .softcap = true});
+  for (std::size_t i = 0, count = kinds.size(); i < count; ++i) {
+    AttentionKind low = kinds[i];
+    low.low_cap = low.softcap;
+    if (AttentionPlan{.kind = low}.grounded()) kinds.push_back(low);
+  }
   return kinds;
 }
 

@@ -120,7 +120,7 @@ TEST(AttentionRanking, MakesWeightsEarlyForWideHeadsOfE4m3WhereThereAreRegisters
 // As measured on an H200 (docs/attention.md).
 TEST(AttentionRanking, LeavesTurnsOutWhereASoftcapMakesWeightsLong) {
   const auto taken = [](AttentionKind kind, const AttentionShape& shape) {
-    kind.softcap = true;
+    kind.cap(60);
     return text_of(rank(kind, shape, {}).front().plan);
   };
   for (const bool causal : {false, true}) {
@@ -132,6 +132,35 @@ TEST(AttentionRanking, LeavesTurnsOutWhereASoftcapMakesWeightsLong) {
     kind.head_dim = kind.value_dim = 256;
     EXPECT_EQ(taken(kind, {1, 8, 8, 8192, 8192}), "128x80 s2 o0");
   }
+}
+
+TEST(AttentionRanking, TakesTheSamePlansWithALowSoftcapAsWithNone) {
+  for (const int dim : {64, 128, 256})
+    for (const bool causal : {false, true}) {
+      AttentionKind kind{.head_dim = dim, .value_dim = dim, .mask = {.right = causal}};
+      const AttentionShape shape{2, 16, 16, 4096, 4096};
+      const std::string plain = text_of(rank(kind, shape, {}).front().plan);
+      kind.cap(AttentionKind::most_low_cap);
+      EXPECT_TRUE(rank(kind, shape, {}).front().plan.grounded());
+      EXPECT_EQ(text_of(rank(kind, shape, {}).front().plan), plain);
+      kind.element = DType::f16;  // whose powers have no room
+      EXPECT_FALSE(rank(kind, shape, {}).front().plan.grounded());
+    }
+}
+
+// Kernels that do not care how low a cap is are compiled once.
+TEST(AttentionPlan, IsCompiledForALowCapWhereItHasAUseForIt) {
+  AttentionKind low, high;
+  low.cap(30), high.cap(60);
+  const auto same = [&](auto change) {
+    AttentionPlan a{.kind = low}, b{.kind = high};
+    change(a), change(b);
+    return a.compiled() == b.compiled();
+  };
+  EXPECT_FALSE(same([](AttentionPlan&) {}));
+  EXPECT_TRUE(same([](AttentionPlan& plan) { plan.kind.element = DType::f16; }));
+  EXPECT_TRUE(same([](AttentionPlan& plan) { plan.kind.alibi = Alibi::before; }));
+  EXPECT_TRUE(same([](AttentionPlan& plan) { plan.instruction = TensorInstruction::tcgen05; }));
 }
 
 TEST(AttentionRanking, EstimatesE4m3AsItWasMeasuredAndTakesTheFastest) {

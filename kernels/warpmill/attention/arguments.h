@@ -30,6 +30,13 @@ struct SoftcapSeries {
   }
 };
 
+// A low cap (capped_softmax.cuh): queries are multiplied with `query_factor`, so that of their products s a capped
+// score in powers of two is s ((s^2 + middle)^2 + rest). That is right where its power is at most `most` (0: nowhere),
+// and where it is too small to be right, it does not count in sums of `least` or more.
+struct LowCapSeries {
+  float query_factor, middle, rest, most, least;
+};
+
 struct AttentionArguments {
   TensorMap q, k, v, out;  // (dim, position, head, batch); boxes of one swizzle width by 64 queries, by a
                            // step of keys, and of the output by a warp's rows
@@ -44,6 +51,7 @@ struct AttentionArguments {
   float scale_log2;                             // of a score, on its way to the power of two
   float softcap_inner;                          // tanh's argument, of a score; scale_log2 then follows the tanh
   SoftcapSeries softcap_series;                 // the same without tanh
+  LowCapSeries low_cap_series;                  // the same, where a plan is grounded
   unsigned long long lse;                       // 0: none is written
   long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
   unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets

@@ -47,6 +47,7 @@ struct AttentionKind {
   int value_dim = 128;          // of V and the output
   MaskFacts mask{};
   bool softcap = false;    // scores go through softcap * tanh(score / softcap)
+  bool low_cap = false;    // and that is most_low_cap or less, so that powers of scores fit f32 as they are
   bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
   bool lengths = false;    // each batch has a number of keys of its own, in device memory
   Alibi alibi = Alibi::none;
@@ -61,6 +62,7 @@ struct AttentionKind {
     visit("value_dim", kind.value_dim);
     visit("mask", kind.mask);
     visit("softcap", kind.softcap);
+    visit("low_cap", kind.low_cap);
     visit("sequences", kind.sequences);
     visit("lengths", kind.lengths);
     visit("alibi", kind.alibi);
@@ -68,6 +70,13 @@ struct AttentionKind {
     visit("expressions", kind.expressions);
   }
   constexpr bool operator==(const AttentionKind&) const = default;
+
+  // e^55 is 2^79: as many keys as there may be, and values of up to 2^30, leave their sums in f32.
+  static constexpr float most_low_cap = 55;
+  constexpr void cap(float softcap_or_0) {
+    softcap = softcap_or_0 > 0;
+    low_cap = softcap && softcap_or_0 <= most_low_cap;
+  }
 
   // Whether keys end inside what the copy engine brings, so that others' may follow them.
   constexpr bool has_tails() const { return sequences || lengths; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "warpmill/attention/block.cuh"
+#include "warpmill/attention/capped_softmax.cuh"
 #include "warpmill/attention/softcap.cuh"
 #include "warpmill/pipeline/stamps.cuh"
 #include "warpmill/pipeline/turns.cuh"
@@ -34,7 +35,8 @@ template <AttentionPlan plan>
 WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<plan>& shared, u32 group) {
   using Rings = AttentionRings<plan>;
   using E = typename AttentionShared<plan>::E;
-  constexpr bool chooses = plan.kind.expressions.of_steps(), biased = plan.kind.alibi != Alibi::none;
+  constexpr bool chooses = plan.kind.expressions.of_steps(), biased = plan.kind.alibi != Alibi::none,
+                 grounded = plan.grounded();
   // Where tiles are joined, Q is let go of as soon as the last scores are there, so that the next one comes in time.
   constexpr bool joins = plan.joins_tiles();
   u32 taken = 0;  // steps of keys, of all tiles; of values it is one less
@@ -47,11 +49,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   RegisterOperand<E, plan.keys> weights;
   Fragment<plan.value_columns()> sums;
   bool started = false;  // the sums hold something
-  Softmax<E, biased> softmax;
+  Select<grounded, CappedSoftmax<plan.keys>, Softmax<E, biased>> softmax;
   Select<biased, AlibiBias<plan>, Nothing> alibi;
   // What a query's number is made of, and places in Q, would take registers that are not there if they were kept over a
   // tile, or over all of them.
-  constexpr bool frugal = chooses && plan.kind.value_dim > 192;
+  constexpr bool frugal = (chooses || grounded) && plan.kind.value_dim > 192;
   u32 own_group = group;
   GroupStep chosen;  // where expressions choose
 
@@ -62,9 +64,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     auto ring = q_ring_at(reader.taken() - 1);
     ring.release(ring.next());
   };
+  const auto queries = [&](u32 number) -> auto& {  // of a tile, by its number among those of the block
+    return shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(number % plan.q_stages)];
+  };
   const auto multiply_keys = [&](u32 number, const Stage& stage, i32 of_step) {
-    auto& q = shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(number % plan.q_stages)];
-    multiply(scores, q, 0, shared.k[uniform(stage.index)], false);
+    multiply(scores, queries(number), 0, shared.k[uniform(stage.index)], false);
     if constexpr (plan.bias_by_product()) alibi.multiply(scores, shared.slope[group], shared.key_numbers, of_step);
   };
   const auto multiply_values = [&](const Stage& stage) {
@@ -103,6 +107,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     }
     stamp<"multiply", "wait q">(reader.taken());
     q_ring_at(reader.taken()).wait();
+    if constexpr (grounded)
+      scale_queries(queries(reader.taken()), args.low_cap_series.query_factor, u32(AttentionBarrier::group) + group);
     return k_ring_at(taken).wait();
   };
   const auto first_step = [&] { return plan.bias_by_product() ? read(reader.ahead()).steps(args).first() : 0; };
@@ -184,7 +190,10 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       const Sight<plan> own(args, tile.sequence, first_query,
                             plan.packed > 0 ? Packing<plan>(args).queries() : plan.group_rows());
       const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
-      softmax = Softmax<E, biased>(scales.scale_log2);
+      if constexpr (grounded)
+        softmax = CappedSoftmax<plan.keys>(args);
+      else
+        softmax = Softmax<E, biased>(scales.scale_log2);
       if constexpr (biased && !plan.bias_by_product()) alibi = AlibiBias<plan>(args, scales, tile, first_query);
       const auto shift_scores = [&](i32 of_step) {
         if constexpr (plan.bias_by_product())
@@ -203,22 +212,28 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       };
       const Expressions<plan> expressions(args, scales, tile, first_query);
       // A cap alone may be left to the weights.
-      constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores();
+      constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && !grounded;
       const Softcap<plan> softcap(scales);
-      [[maybe_unused]] bool capped;  // late
-      const auto adjust = [&] {      // the scores of the step, before anybody weighs them
+      [[maybe_unused]] bool capped;             // late
+      [[maybe_unused]] bool by_series = false;  // so it may be done, with the bases as they are
+      const auto adjust = [&] {                 // the scores of the step, before anybody weighs them
         capped = false;
-        if constexpr (plan.kind.softcap && !caps_late) softcap.cap(scores);
+        if constexpr (plan.kind.softcap && !caps_late && !grounded) softcap.cap(scores);
         if constexpr (biased && !plan.bias_by_product()) alibi.apply(scores, step, softmax);
         if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
       };
+      [[maybe_unused]] bool based = false;  // every row of the warp has seen a key
+      // Worked out while the products run that make the step's scores.
       const auto may_be_blind = [&] {
-        if (plan.kind.expressions.mask && (chosen.masked() || !softmax.based())) return false;
-        return own.whole(step);
+        u32 may = own.whole(step);
+        if constexpr (plan.kind.expressions.mask) may &= based && !chosen.masked();
+        if constexpr (grounded) may &= softmax.settled();
+        if constexpr (chooses || grounded) asm volatile("" : "+r"(may));
+        return may != 0;
       };
       const auto weigh_blindly = [&](RegisterOperand<E, plan.keys>& into) {
         if constexpr (caps_late) {
-          if (softmax.may_cap(softcap)) return softmax.weigh_blindly(scores, into, softcap);
+          if (by_series) return softmax.weigh_blindly(scores, into, softcap);
           softcap.cap(scores);
           capped = true;
         }
@@ -245,6 +260,10 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         const RowAnswers rows = chosen.rows();
         if (!own.any(step) || (plan.kind.expressions.mask && __all_sync(0xffffffffu, rows.none()))) {
           weights.clear();
+        } else if constexpr (grounded) {
+          softmax.weigh(scores, weights, [&] {
+            if (!own.whole(step)) own.hide(scores, step);
+          });
         } else {
           if (caps_late && !capped) softcap.cap(scores);
           if constexpr (plan.bias_by_product())
@@ -253,6 +272,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
           if constexpr (plan.kind.expressions.mask)
             if (chosen.masked()) expressions.hide(scores, step, rows);
           rescale = softmax.weigh(scores, weights);
+          if constexpr (caps_late) by_series = softmax.may_cap(softcap);
+          if constexpr (plan.kind.expressions.mask) based = softmax.based();
         }
         if (rescale.needed && started)
 #pragma unroll
@@ -281,6 +302,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
           turns.hand_over();
           read_ahead();
           shift_scores(step);
+          const bool may_be = may_be_blind();
           if constexpr (plan.early) {
             wgmma::wait<1>(scores.value);
             release_keys(taken - 1);
@@ -298,13 +320,15 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
             if (alibi.must_look(step)) break;
           if constexpr (plan.early) {
             RegisterOperand<E, plan.keys> fresh;
-            const bool weighed = may_be_blind() && weigh_blindly(fresh);
+            const bool weighed = may_be && weigh_blindly(fresh);
             wgmma::wait<0>(sums.value);
             v_ring.release(v_stage);
             if (!weighed) break;
             weights = fresh;
           }
-        } while (plan.early || (may_be_blind() && weigh_blindly(weights)));
+          if constexpr (!plan.early)
+            if (!may_be || !weigh_blindly(weights)) break;
+        } while (true);
       }
       if constexpr (!joins) break;
       ahead = look_ahead();

@@ -66,10 +66,12 @@ struct AttentionPlan {
   constexpr int rows() const { return blocks_together() * groups * group_rows(); }  // of a tile
   constexpr int queries() const { return packed > 0 ? packed : rows(); }            // of a tile
   constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }          // that it has them of
-  // As the kernel is compiled: how many queries of a head are packed is the launch's to say.
+  // As the kernel is compiled: how many queries of a head are packed is the launch's to say, and most kernels are the
+  // same whatever the cap.
   constexpr AttentionPlan compiled() const {
     AttentionPlan plan = *this;
     plan.packed = packed > 0;
+    plan.kind.low_cap = grounded();
     return plan;
   }
   // Besides the groups: one that loads; or one that corrects and one with a warp for each smaller role.
@@ -167,6 +169,11 @@ struct AttentionPlan {
   }
   // What a multiply thread needs besides, found by compiling.
   constexpr bool changes_scores() const { return kind.alibi != Alibi::none || kind.expressions.any(); }
+  // Weights are powers of capped scores as they are, not less a base (capped_softmax.cuh). Of bf16, whose exponents are
+  // those of f32.
+  constexpr bool grounded() const {
+    return kind.low_cap && kind.element == DType::bf16 && !changes_scores() && !tensor_memory();
+  }
   // Expressions that say only what is seen, of sequences of one length: they need the fewest registers.
   constexpr bool masks_only() const {
     return kind.expressions.any() && !kind.expressions.score && kind.alibi == Alibi::none && !kind.softcap &&

@@ -31,6 +31,56 @@ struct SoftmaxTotals {
   RowPair inverse, log2;
 };
 
+// From what a thread has of each sum, and what its weights are relative to.
+WM_DEVICE SoftmaxTotals totals_of(RowPair of_thread, RowPair base) {
+  const RowPair sum = whole_row_sum(of_thread);
+  SoftmaxTotals totals;
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const bool none = sum.value[row] == 0.f;
+    totals.inverse.value[row] = none ? 0.f : reciprocal(sum.value[row]);
+    totals.log2.value[row] = none ? -infinity : __log2f(sum.value[row]) + base.value[row];
+  }
+  return totals;
+}
+WM_DEVICE SoftmaxTotals totals_of(RowPair of_thread, RowPair bases, RowPair sinks) {
+  const RowPair sum = whole_row_sum(of_thread);
+  SoftmaxTotals totals;
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const f32 base = bases.value[row], sink = sinks.value[row], most = fmaxf(base, sink);
+    const f32 factor = base == -infinity ? 0.f : power_of_two(base - most);
+    const f32 total = sum.value[row] * factor + (sink == -infinity ? 0.f : power_of_two(sink - most));
+    const bool none = total == 0.f;
+    totals.inverse.value[row] = none ? 0.f : factor * reciprocal(total);
+    totals.log2.value[row] = none ? -infinity : __log2f(total) + most;
+  }
+  return totals;
+}
+
+// Weights 2^power(score, half), rounded for the next product, and what they add to the thread's sums. `half` is which
+// of its rows.
+template <class Element, int columns, class Power>
+WM_DEVICE RowPair powers_of_two(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights,
+                                const Power& power) {
+  RowPair sum{0.f, 0.f};
+  // One row, then the other: an operand that neighbouring instructions share is read once from the register file,
+  // which other groups' products keep busy.
+#pragma unroll
+  for (int half = 0; half < scores.halves; ++half)
+#pragma unroll
+    for (int i = half * 2; i < scores.count; i += 4) {
+      f32 pair[2];
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        pair[side] = power_of_two(power(scores.value[i + side], half));
+        sum.value[half] += pair[side];
+      }
+      weights.set(i, pair[0], pair[1]);
+    }
+  return sum;
+}
+
 // The state of a thread's two rows. `scale` takes a score to a power of two; it is positive. Whole warps. Where it is
 // `shifted`, every score of the thread's rows is meant with what shift() was told last added to it, scaled.
 //
@@ -73,8 +123,8 @@ class Softmax {
   template <int columns, class Cap>
   WM_DEVICE bool weigh_blindly(const Fragment<columns>& scores, RegisterOperand<Element, columns>& weights,
                                const Cap& cap) {
-    const auto power = [&](f32 score, f32 base) { return cap.power(score, base); };
-    return add_blindly(make_weights(scores, base_, weights, power), weights);
+    const auto power = [&](f32 score, int half) { return cap.power(score, base_.value[half]); };
+    return add_blindly(powers_of_two(scores, weights, power), weights);
   }
   // Whether the cap's series is right wherever it counts: weights that are not too large are of scores it reaches, and
   // scores that are too small for it have weights of 2^-24 at most.
@@ -91,32 +141,9 @@ class Softmax {
 
   WM_DEVICE void shift(RowPair by) { shift_ = by; }
 
-  WM_DEVICE SoftmaxTotals totals() const {
-    const RowPair sum = whole_row_sum(sum_);
-    SoftmaxTotals totals;
-#pragma unroll
-    for (int row = 0; row < 2; ++row) {
-      const bool none = sum.value[row] == 0.f;
-      totals.inverse.value[row] = none ? 0.f : reciprocal(sum.value[row]);
-      totals.log2.value[row] = none ? -infinity : __log2f(sum.value[row]) + base_.value[row];
-    }
-    return totals;
-  }
+  WM_DEVICE SoftmaxTotals totals() const { return totals_of(sum_, base_); }
   // The same with one more logit in each sum, in powers of two, which has no value.
-  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const {
-    const RowPair sum = whole_row_sum(sum_);
-    SoftmaxTotals totals;
-#pragma unroll
-    for (int row = 0; row < 2; ++row) {
-      const f32 base = base_.value[row], sink = sinks.value[row], most = fmaxf(base, sink);
-      const f32 factor = base == -infinity ? 0.f : power_of_two(base - most);
-      const f32 total = sum.value[row] * factor + (sink == -infinity ? 0.f : power_of_two(sink - most));
-      const bool none = total == 0.f;
-      totals.inverse.value[row] = none ? 0.f : factor * reciprocal(total);
-      totals.log2.value[row] = none ? -infinity : __log2f(total) + most;
-    }
-    return totals;
-  }
+  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const { return totals_of(sum_, base_, sinks); }
 
  private:
   static constexpr bool narrow = sizeof(Element) == 1;
@@ -155,29 +182,8 @@ class Softmax {
   template <int columns>
   WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
                                  RegisterOperand<Element, columns>& weights) const {
-    return make_weights(scores, base, weights, [&](f32 score, f32 of) { return fmaf(score, scale_, -of); });
+    return powers_of_two(scores, weights, [&](f32 score, int half) { return fmaf(score, scale_, -base.value[half]); });
   }
-  template <int columns, class Power>
-  WM_DEVICE RowPair make_weights(const Fragment<columns>& scores, RowPair base,
-                                 RegisterOperand<Element, columns>& weights, const Power& power) const {
-    RowPair sum{0.f, 0.f};
-    // One row, then the other: an operand that neighbouring instructions share is read once from the register file,
-    // which other groups' products keep busy.
-#pragma unroll
-    for (int half = 0; half < scores.halves; ++half)
-#pragma unroll
-      for (int i = half * 2; i < scores.count; i += 4) {
-        f32 pair[2];
-#pragma unroll
-        for (int side = 0; side < 2; ++side) {
-          pair[side] = power_of_two(power(scores.value[i + side], base.value[half]));
-          sum.value[half] += pair[side];
-        }
-        weights.set(i, pair[0], pair[1]);
-      }
-    return sum;
-  }
-
   // Other lanes are asked only where a base must move.
   WM_DEVICE Rescale move_base(RowPair of_thread) {
     Rescale rescale;
