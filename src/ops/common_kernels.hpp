@@ -12,8 +12,8 @@
 namespace wm::ops {
 
 // For sm_90a: attention in both types, with head dims of 64, 128, 192/128 and 256, every mask, with and without softcap
-// and sequences, by each plan that the ranking may take, unless it compiles quickly. A product does, and has too many
-// kinds. Those that most calls need come first.
+// (a low one) and sequences, by each plan that the ranking may take, unless it compiles quickly. A product does, and
+// has too many kinds. Those that most calls need come first.
 std::vector<KernelSource> common_kernels();
 
 // In well under 0.8 s, so that it may wait for its first use.

@@ -31,7 +31,8 @@ TEST(CommonKernels, HoldWhateverPlanAnAttentionTakesUnlessItCompilesQuickly) {
     const auto& [head_dim, value_dim] = dims[i % 4];
     AttentionKind kind{.element = i / 4 % 2 ? DType::f16 : DType::bf16, .head_dim = head_dim, .value_dim = value_dim};
     kind.mask = {.right = i / 8 % 3 > 0, .left = i / 8 % 3 > 1};
-    kind.softcap = i / 24 % 2, kind.sequences = i / 48 % 2;
+    kind.cap(i / 24 % 2 ? 30 : 0);
+    kind.sequences = i / 48 % 2;
     const bool narrow = i >= 6000 && head_dim == value_dim;  // in e4m3 the plain ones
     if (narrow) kind = {.element = DType::e4m3, .head_dim = head_dim, .value_dim = value_dim, .mask = kind.mask};
     kind.mask.left &= !narrow;

@@ -2,8 +2,8 @@
 // as they are, and bf16, which has its exponents. No base, no largest score, nothing that is ever multiplied again.
 //
 // Most steps need no tanh: a series of the fifth power serves, where nobody's score is beyond its reach, which the sums
-// tell. Multiplying queries beforehand leaves it three instructions. What that rounds, half a unit in the last place of
-// each query's elements, is what tanh.approx is off by.
+// tell. Multiplying queries beforehand leaves it three instructions: no factor is left over. That rounds their elements
+// once more, by half a unit in the last place, as the caller did when he made bf16 of them.
 #pragma once
 
 #include "warpmill/attention/arguments.h"
