@@ -65,7 +65,7 @@ struct AttentionRequest {
   std::optional<float> scale{};  // of scores; 1 / sqrt(dim) where there is none
   AttentionMask mask{};
   // Scores become softcap * tanh(score / softcap); 0: they stay. In bf16, where it is between 20 and 55, sm_90a rounds
-  // queries once more (docs/attention.md).
+  // queries once more, and keys times the largest value must be less than 2^48 (docs/attention.md).
   float softcap = 0;
   // f32 [heads] each. ALiBi: a score loses its head's slope times the distance from the key opposite the query, after
   // the softcap. A sink is one more logit in each row's sum of exponentials (the logarithm has it too), and has no

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -29,8 +30,9 @@ SoftcapSeries tanh_series(double size) {
 // The same of products whose queries are scaled: the factor takes x = inner s to where x^5 needs none.
 LowCapSeries low_cap_series(double size, double inner) {
   const double unit = std::pow(tanh_fifth * size, 0.2), factor = inner * unit, reach = reach_of_series(size);
-  // Rows of a few scores around 0 have to reach the least sum; and no product may become too large or small for f32.
-  if (reach < 19 || std::abs(factor) > 0x1p20 || std::abs(factor) < 0x1p-60) return {.query_factor = 1};
+  // No scaled query may become too large or small for bf16; then tanh serves.
+  if (!(factor < 0x1p20 && factor > 0x1p-60))
+    return {.query_factor = 1, .least = std::numeric_limits<float>::infinity()};
   const double square = unit * unit;
   return {.query_factor = static_cast<float>(factor),
           .middle = static_cast<float>(tanh_middle * square),

@@ -231,6 +231,7 @@ TunedAttentionKey key_of(std::string_view chip, const AttentionKind& kind, const
   key.kind.expressions = {};
   key.kind.lengths = false;
   key.kind.out = DType::bf16;
+  key.kind.low_cap = kind.low_cap && kind.element == DType::bf16;  // others' kernels do not care
   if (!kind.mask.left) key.shape.left = 0;
   if (!kind.mask.right) key.shape.right = 0;
   if (!kind.mask.left && !kind.mask.right) key.shape.align_ends = true;

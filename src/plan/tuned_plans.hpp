@@ -8,7 +8,7 @@
 //
 //   NVIDIA H200 | attention bf16 128 128 right 0 | 4x16/16x4096/4096 | 128x176 s2 o1 | 466.0 us
 //
-// the type, the dims of heads and values, the mask's limits, `softcap` (or `lowcap`, up to 55) and `sequences` where
+// the type, the dims of heads and values, the mask's limits, `softcap` (or `lowcap`, of 20 to 55) and `sequences` where
 // they hold; batch, heads and those of keys and values, queries and keys (of the longest sequence).
 //
 // The constants of the ranking's arithmetic for operands of so many bits (GemmModel; what is left out is an H200's of

@@ -75,10 +75,11 @@ double cut_off(std::int64_t terms, double largest) {
   return 4 * 0x1p-13 * largest * static_cast<double>((terms + 31) / 32);
 }
 
-// On sm_90a, under a low cap that is not too low for its series (kernels/warpmill/attention/capped_softmax.cuh).
+// On sm_90a, under a low cap (kernels/warpmill/attention/capped_softmax.cuh).
 bool scales_queries(const AttentionCase& p) {
-  return p.dtype == DType::bf16 && p.softcap > 19 && p.softcap <= AttentionKind::most_low_cap && !p.alibi &&
-         !p.score_of && !p.sees;
+  AttentionKind kind;
+  kind.cap(p.softcap);
+  return p.dtype == DType::bf16 && kind.low_cap && !p.alibi && !p.score_of && !p.sees;
 }
 
 }  // namespace
@@ -323,7 +324,8 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
       const double capped = std::tanh(sum / p.softcap);
       sum = p.softcap * capped;
       error += 0x1p-10 * std::fabs(sum);  // tanh.approx
-      // Each element of a scaled query is rounded by itself, by 2^-9 at most: five standard deviations of their sum.
+      // Each element of a scaled query is rounded by itself, by 2^-8 at most: with the factor of 2 below, five standard
+      // deviations of their sum, unless all elements of a query are alike.
       if (scales_queries(p)) error += 0x1p-8 * std::sqrt(squares) * scale * (1 - capped * capped);
     }
     if (p.alibi) {

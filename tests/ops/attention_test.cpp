@@ -102,21 +102,26 @@ TEST_F(Attention, TakesLengthsThatOnlyTheDeviceKnows) {
 
 // A sink counts however large or small it is, and where no key is seen it is the whole sum.
 TEST_F(Attention, TakesSinksOfAnySize) {
-  const AttentionCase c{.heads = 4, .kv_heads = 4, .queries = 70, .keys = 20, .mask = AttentionMask::causal()};
-  const RandomAttention attention(stream, c, 5);
-  const std::vector<float> logits{500.f, -500.f, -INFINITY, 0.f};
-  const Buffer sinks = Buffer::of<float>(device, logits);
-  AttentionRequest request = attention.request();
-  request.sinks = sinks.view<float>({4});
-  wm::attention(stream, request);
-  stream.synchronize();
-  const std::vector<std::uint32_t> lse = attention.lse_bits();
-  const auto log = [&](std::size_t head, std::size_t query) { return std::bit_cast<float>(lse[head * 70 + query]); };
-  EXPECT_FLOAT_EQ(log(0, 69), 500.f);
-  EXPECT_LT(std::fabs(log(1, 69)), 20.f);
-  for (const std::size_t head : {0u, 1u, 2u, 3u}) EXPECT_EQ(log(head, 0), logits[head]) << "no key is seen";
-  const auto rows = attention.rows();
-  for (const float x : rows(0, 0, 69)) EXPECT_EQ(x, 0.f) << "nothing is left beside the sink";
+  for (const float softcap : {0.f, 30.f}) {  // a low cap has sums of its own
+    SCOPED_TRACE(softcap);
+    AttentionCase c{.heads = 4, .kv_heads = 4, .queries = 70, .keys = 20, .mask = AttentionMask::causal()};
+    c.softcap = softcap;
+    const RandomAttention attention(stream, c, 5);
+    const std::vector<float> logits{500.f, -500.f, -INFINITY, 0.f};
+    const Buffer sinks = Buffer::of<float>(device, logits);
+    AttentionRequest request = attention.request();
+    request.sinks = sinks.view<float>({4});
+    wm::attention(stream, request);
+    stream.synchronize();
+    const std::vector<std::uint32_t> lse = attention.lse_bits();
+    const auto log = [&](std::size_t head, std::size_t query) { return std::bit_cast<float>(lse[head * 70 + query]); };
+    EXPECT_FLOAT_EQ(log(0, 69), 500.f);
+    EXPECT_LT(std::fabs(log(1, 69)), 20.f);
+    for (const std::size_t head : {0u, 1u, 2u, 3u})
+      for (const std::size_t query : {0u, 49u}) EXPECT_EQ(log(head, query), logits[head]) << "no key is seen";
+    const auto rows = attention.rows();
+    for (const float x : rows(0, 0, 69)) EXPECT_EQ(x, 0.f) << "nothing is left beside the sink";
+  }
 }
 
 TEST_F(Attention, TakesAnyLengths) {

@@ -31,8 +31,8 @@ struct SoftcapSeries {
 };
 
 // A low cap (capped_softmax.cuh): queries are multiplied with `query_factor`, so that of their products s a capped
-// score in powers of two is s ((s^2 + middle)^2 + rest). That is right where its power is at most `most` (0: nowhere),
-// and where it is too small to be right, it does not count in sums of `least` or more.
+// score in powers of two is s ((s^2 + middle)^2 + rest). That is right where its power is at most `most`, and
+// where it is too small to be right, it does not count in sums of `least` or more (infinity: in none).
 struct LowCapSeries {
   float query_factor, middle, rest, most, least;
 };

@@ -42,24 +42,29 @@ class CappedSoftmax {
   CappedSoftmax() = default;
   WM_DEVICE explicit CappedSoftmax(const AttentionArguments& args) : args_(&args) {}
 
-  // By the series, where all rows are settled(). False where a score may be beyond it: then nothing has happened but
-  // that the weights are lost.
+  // By the series, where settled(). False where a score may be beyond it: then nothing has happened but that the
+  // weights are lost, and the tile has done with the series.
   WM_DEVICE bool weigh_blindly(const Scores& scores, Weights& weights) {
     const RowPair sum = weigh_by_series(scores, weights);
-    if (!within_series(sum)) return false;
-    sum_ = with(sum);
-    return true;
+    if (within_series(sum)) {
+      sum_ = with(sum);
+      return true;
+    }
+    rows_ = Rows::beyond;
+    return false;
   }
   // By whatever is right: the series, or else tanh. `hide()` makes scores that are not seen -infinity; tanh would make
   // numbers of them again.
   template <class Hide>
   WM_DEVICE void weigh(Scores& scores, Weights& weights, const Hide& hide) {
     hide();
-    if (args_->low_cap_series.most > 0) {
+    if (rows_ != Rows::beyond) {
       const RowPair sum = weigh_by_series(scores, weights);
-      settled_ = within_series(sum) && enough(with(sum));
-      if (settled_) {
+      if (!within_series(sum)) {
+        rows_ = Rows::beyond;
+      } else if (enough(with(sum))) {
         sum_ = with(sum);
+        rows_ = Rows::settled;
         return;
       }
     }
@@ -67,15 +72,21 @@ class CappedSoftmax {
     for (f32& score : scores.value) score = tanh_approximate(score * args_->softcap_inner);
     hide();
     sum_ = with(powers_of_two(scores, weights, [&](f32 score, int) { return score * args_->scale_log2; }));
-    settled_ = enough(sum_);
+    if (rows_ != Rows::beyond && enough(sum_)) rows_ = Rows::settled;
   }
-  // Whether the sums of all rows of the warp are so large that scores which are too small for the series do not count.
-  WM_DEVICE bool settled() const { return settled_; }
+  WM_DEVICE bool settled() const { return rows_ == Rows::settled; }
 
-  WM_DEVICE SoftmaxTotals totals() const { return totals_of(sum_, {0.f, 0.f}); }
-  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const { return totals_of(sum_, {0.f, 0.f}, sinks); }
+  WM_DEVICE SoftmaxTotals totals() const { return totals_of(whole_row_sum(sum_), {0.f, 0.f}); }
+  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const {
+    const RowPair sum = whole_row_sum(sum_);
+    return totals_of(sum, {sum.value[0] == 0.f ? -infinity : 0.f, sum.value[1] == 0.f ? -infinity : 0.f}, sinks);
+  }
 
  private:
+  // Of all rows of the warp: some have too small sums, so that scores which are too small for the series may count;
+  // none has; or a score was too large for it.
+  enum class Rows : u32 { fresh, settled, beyond };
+
   WM_DEVICE RowPair with(RowPair sum) const { return {sum_.value[0] + sum.value[0], sum_.value[1] + sum.value[1]}; }
   WM_DEVICE RowPair weigh_by_series(const Scores& scores, Weights& weights) const {
     const LowCapSeries& series = args_->low_cap_series;
@@ -96,7 +107,7 @@ class CappedSoftmax {
 
   const AttentionArguments* args_;
   RowPair sum_{0.f, 0.f};  // this thread's part of each row
-  bool settled_ = false;
+  Rows rows_ = Rows::fresh;
 };
 
 }  // namespace wm

@@ -47,7 +47,7 @@ struct AttentionKind {
   int value_dim = 128;          // of V and the output
   MaskFacts mask{};
   bool softcap = false;    // scores go through softcap * tanh(score / softcap)
-  bool low_cap = false;    // and that is most_low_cap or less, so that powers of scores fit f32 as they are
+  bool low_cap = false;    // and is so low that powers of scores fit f32 as they are, if not too low for a series
   bool sequences = false;  // sequences of a batch lie one behind the other, by offsets in device memory
   bool lengths = false;    // each batch has a number of keys of its own, in device memory
   Alibi alibi = Alibi::none;
@@ -71,11 +71,12 @@ struct AttentionKind {
   }
   constexpr bool operator==(const AttentionKind&) const = default;
 
-  // e^55 is 2^79: as many keys as there may be, and values of up to 2^30, leave their sums in f32.
-  static constexpr float most_low_cap = 55;
+  // e^55 is less than 2^80: sums fit f32 where the number of keys times the largest value is less than 2^48. Under a
+  // cap of less than 20 a row of a few keys has too small a sum (LowCapSeries::least), and all would take tanh.
+  static constexpr float least_low_cap = 20, most_low_cap = 55;
   constexpr void cap(float softcap_or_0) {
     softcap = softcap_or_0 > 0;
-    low_cap = softcap && softcap_or_0 <= most_low_cap;
+    low_cap = softcap_or_0 >= least_low_cap && softcap_or_0 <= most_low_cap;
   }
 
   // Whether keys end inside what the copy engine brings, so that others' may follow them.

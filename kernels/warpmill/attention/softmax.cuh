@@ -31,9 +31,8 @@ struct SoftmaxTotals {
   RowPair inverse, log2;
 };
 
-// From what a thread has of each sum, and what its weights are relative to.
-WM_DEVICE SoftmaxTotals totals_of(RowPair of_thread, RowPair base) {
-  const RowPair sum = whole_row_sum(of_thread);
+// From the sum of each row, and what its weights are relative to: -infinity where no key was seen.
+WM_DEVICE SoftmaxTotals totals_of(RowPair sum, RowPair base) {
   SoftmaxTotals totals;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -43,8 +42,7 @@ WM_DEVICE SoftmaxTotals totals_of(RowPair of_thread, RowPair base) {
   }
   return totals;
 }
-WM_DEVICE SoftmaxTotals totals_of(RowPair of_thread, RowPair bases, RowPair sinks) {
-  const RowPair sum = whole_row_sum(of_thread);
+WM_DEVICE SoftmaxTotals totals_of(RowPair sum, RowPair bases, RowPair sinks) {
   SoftmaxTotals totals;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -141,9 +139,9 @@ class Softmax {
 
   WM_DEVICE void shift(RowPair by) { shift_ = by; }
 
-  WM_DEVICE SoftmaxTotals totals() const { return totals_of(sum_, base_); }
+  WM_DEVICE SoftmaxTotals totals() const { return totals_of(whole_row_sum(sum_), base_); }
   // The same with one more logit in each sum, in powers of two, which has no value.
-  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const { return totals_of(sum_, base_, sinks); }
+  WM_DEVICE SoftmaxTotals totals(RowPair sinks) const { return totals_of(whole_row_sum(sum_), base_, sinks); }
 
  private:
   static constexpr bool narrow = sizeof(Element) == 1;
