@@ -34,8 +34,8 @@ def attention(q: Any, k: Any, v: Any, causal: bool = False, window: Window = Non
     causal: query i sees keys up to i. window: how many keys to the left and to the right of its own a query sees, one
     number for both or a pair with None for all. align: which key is a query's own where lengths differ, counted from the
     "beginnings" (as in torch) or from the "ends" (as in flash_attn). softcap: scores become softcap * tanh(score /
-    softcap); with bf16 and 20 to 55, sm_90a rounds queries once more. scale: of the scores, 1 / sqrt(dim) where there is
-    none. return_lse: also the logarithm of each row's sum of exponentials, float32[batch, heads, queries].
+    softcap). scale: of the scores, 1 / sqrt(dim) where there is none. return_lse: also the logarithm of each row's sum of
+    exponentials, float32[batch, heads, queries].
 
     alibi_slopes, sinks: float32[heads]. A score loses its head's slope times the distance from the query's own key; each
     row's sum of exponentials has its head's sink as one more logit.

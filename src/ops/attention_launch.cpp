@@ -17,28 +17,16 @@ namespace wm::ops {
 namespace {
 
 // size tanh(x): x (1 - 0.325 x^2 + 0.094 x^4) is tanh(x) within 2^-11.7 of itself, up to x = 0.8.
-constexpr double tanh_first = 0.99969672, tanh_third = -0.32457385, tanh_fifth = 0.09357479;
-constexpr double tanh_middle = tanh_third / (2 * tanh_fifth),
-                 tanh_rest = tanh_first / tanh_fifth - tanh_middle * tanh_middle;
-double reach_of_series(double size) { return std::tanh(0.8) * size; }
-
 SoftcapSeries tanh_series(double size) {
-  return {static_cast<float>(tanh_middle), static_cast<float>(tanh_rest), static_cast<float>(tanh_fifth * size),
-          static_cast<float>(reach_of_series(size))};
+  constexpr double first = 0.99969672, third = -0.32457385, fifth = 0.09357479, middle = third / (2 * fifth);
+  return {static_cast<float>(middle), static_cast<float>(first / fifth - middle * middle),
+          static_cast<float>(fifth * size), static_cast<float>(std::tanh(0.8) * size)};
 }
 
-// The same of products whose queries are scaled: the factor takes x = inner s to where x^5 needs none.
-LowCapSeries low_cap_series(double size, double inner) {
-  const double unit = std::pow(tanh_fifth * size, 0.2), factor = inner * unit, reach = reach_of_series(size);
-  // No scaled query may become too large or small for bf16; then tanh serves.
-  if (!(factor < 0x1p20 && factor > 0x1p-60))
-    return {.query_factor = 1, .least = std::numeric_limits<float>::infinity()};
-  const double square = unit * unit;
-  return {.query_factor = static_cast<float>(factor),
-          .middle = static_cast<float>(tanh_middle * square),
-          .rest = static_cast<float>(tanh_rest * square * square),
-          .most = static_cast<float>(std::exp2(reach)),
-          .least = static_cast<float>(std::exp2(24 - reach))};
+// Of a series that reaches nowhere (SoftcapSeries::of) all scores take tanh.
+LowCapLimits limits_of(const SoftcapSeries& series) {
+  if (series.most == 0) return {0, std::numeric_limits<float>::infinity()};
+  return {std::exp2(series.most), std::exp2(24 - series.most)};
 }
 
 // Dimensions, the outermost first, with strides in elements; the last is a head's elements.
@@ -96,7 +84,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
   const double inner = p.kind.softcap ? p.scale / p.softcap : 0;
-  const LowCapSeries low_cap = plan.grounded() ? low_cap_series(scale * log2e, inner) : LowCapSeries{.query_factor = 1};
+  const SoftcapSeries series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{};
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.block_keys()),
@@ -112,9 +100,9 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .left = static_cast<int>(p.left),
       .right = static_cast<int>(p.right),
       .scale_log2 = static_cast<float>((own_score ? 1 : scale) * log2e),
-      .softcap_inner = static_cast<float>(inner / low_cap.query_factor),
-      .softcap_series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{},
-      .low_cap_series = low_cap,
+      .softcap_inner = static_cast<float>(inner),
+      .softcap_series = series,
+      .low_cap = limits_of(series),
       .lse = p.lse.address,
       .lse_batch_stride = p.lse.batch_stride,
       .lse_head_stride = p.lse.head_stride,

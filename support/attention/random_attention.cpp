@@ -9,7 +9,6 @@
 #include <numbers>
 #include <random>
 
-#include "warpmill/attention/kind.h"
 #include "warpmill/dtype.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
@@ -73,13 +72,6 @@ Weight in_f16(double exact) { return {exact, exact < 0x1p-14 ? std::min(exact, 0
 // at most so large.
 double cut_off(std::int64_t terms, double largest) {
   return 4 * 0x1p-13 * largest * static_cast<double>((terms + 31) / 32);
-}
-
-// On sm_90a, under a low cap (kernels/warpmill/attention/capped_softmax.cuh).
-bool scales_queries(const AttentionCase& p) {
-  AttentionKind kind;
-  kind.cap(p.softcap);
-  return p.dtype == DType::bf16 && kind.low_cap && !p.alibi && !p.score_of && !p.sees;
 }
 
 }  // namespace
@@ -311,22 +303,18 @@ double RandomAttention::row_error(std::int64_t sequence, std::int64_t head, std:
   const float* const query = &q[q_index(sequence, head, position)];
   for (std::int64_t j = from; j < to; ++j) {
     const float* const key = &k[kv_index(sequence, kv_head, j, false)];
-    double sum = 0, magnitude = 0, squares = 0, largest = 0;
+    double sum = 0, magnitude = 0, largest = 0;
     for (int i = 0; i < p.head_dim; ++i) {
       const double product = static_cast<double>(query[i]) * key[i];
-      sum += product, magnitude += std::fabs(product), squares += product * product;
+      sum += product, magnitude += std::fabs(product);
       largest = std::max({largest, std::fabs(sum), std::fabs(product)});
     }
     double error = 0x1p-21 * magnitude * scale;
     if (short_sums) error += cut_off(p.head_dim, largest) * scale;
     sum *= scale;
     if (p.softcap > 0) {
-      const double capped = std::tanh(sum / p.softcap);
-      sum = p.softcap * capped;
+      sum = p.softcap * std::tanh(sum / p.softcap);
       error += 0x1p-10 * std::fabs(sum);  // tanh.approx
-      // Each element of a scaled query is rounded by itself, by 2^-8 at most: with the factor of 2 below, five standard
-      // deviations of their sum, unless all elements of a query are alike.
-      if (scales_queries(p)) error += 0x1p-8 * std::sqrt(squares) * scale * (1 - capped * capped);
     }
     if (p.alibi) {
       const std::int64_t opposite = position + (p.mask.alignment == Alignment::ends ? s.used - s.queries : 0);

@@ -30,11 +30,10 @@ struct SoftcapSeries {
   }
 };
 
-// A low cap (capped_softmax.cuh): queries are multiplied with `query_factor`, so that of their products s a capped
-// score in powers of two is s ((s^2 + middle)^2 + rest). That is right where its power is at most `most`, and
-// where it is too small to be right, it does not count in sums of `least` or more (infinity: in none).
-struct LowCapSeries {
-  float query_factor, middle, rest, most, least;
+// Where a plan is grounded (capped_softmax.cuh): the series is right for powers of at most `most`, and what it makes of
+// smaller scores than it reaches does not count in sums of `least` or more.
+struct LowCapLimits {
+  float most, least;
 };
 
 struct AttentionArguments {
@@ -48,10 +47,10 @@ struct AttentionArguments {
   // Query i sees keys i + shift - left to i + shift + right. The shift aligns the last query with the last key.
   bool align_ends;
   int left, right;
-  float scale_log2;                             // of a score, on its way to the power of two
-  float softcap_inner;                          // tanh's argument, of a score; scale_log2 then follows the tanh
-  SoftcapSeries softcap_series;                 // the same without tanh
-  LowCapSeries low_cap_series;                  // the same, where a plan is grounded
+  float scale_log2;              // of a score, on its way to the power of two
+  float softcap_inner;           // tanh's argument, of a score; scale_log2 then follows the tanh
+  SoftcapSeries softcap_series;  // the same without tanh
+  LowCapLimits low_cap;
   unsigned long long lse;                       // 0: none is written
   long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
   unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets

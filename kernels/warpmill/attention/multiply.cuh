@@ -64,11 +64,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     auto ring = q_ring_at(reader.taken() - 1);
     ring.release(ring.next());
   };
-  const auto queries = [&](u32 number) -> auto& {  // of a tile, by its number among those of the block
-    return shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(number % plan.q_stages)];
-  };
   const auto multiply_keys = [&](u32 number, const Stage& stage, i32 of_step) {
-    multiply(scores, queries(number), 0, shared.k[uniform(stage.index)], false);
+    auto& q = shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(number % plan.q_stages)];
+    multiply(scores, q, 0, shared.k[uniform(stage.index)], false);
     if constexpr (plan.bias_by_product()) alibi.multiply(scores, shared.slope[group], shared.key_numbers, of_step);
   };
   const auto multiply_values = [&](const Stage& stage) {
@@ -107,9 +105,15 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     }
     stamp<"multiply", "wait q">(reader.taken());
     q_ring_at(reader.taken()).wait();
-    if constexpr (grounded)
-      scale_queries(queries(reader.taken()), args.low_cap_series.query_factor, u32(AttentionBarrier::group) + group);
     return k_ring_at(taken).wait();
+  };
+  const auto queue_last_values = [&] {  // of a tile; the stage is to be let go of behind them
+    stamp<"multiply", "values">(taken);
+    const Stage stage = v_ring_at(taken - 1).wait();
+    wgmma::fence();
+    multiply_values(stage);
+    wgmma::commit();
+    return stage;
   };
   const auto first_step = [&] { return plan.bias_by_product() ? read(reader.ahead()).steps(args).first() : 0; };
   const auto write_tile = [&] {
@@ -190,10 +194,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       const Sight<plan> own(args, tile.sequence, first_query,
                             plan.packed > 0 ? Packing<plan>(args).queries() : plan.group_rows());
       const ScalesOf<plan>& scales = score_scales<plan>(args, tile);
-      if constexpr (grounded)
-        softmax = CappedSoftmax<plan.keys>(args);
-      else
-        softmax = Softmax<E, biased>(scales.scale_log2);
+      softmax = decltype(softmax)(scales.scale_log2);
       if constexpr (biased && !plan.bias_by_product()) alibi = AlibiBias<plan>(args, scales, tile, first_query);
       const auto shift_scores = [&](i32 of_step) {
         if constexpr (plan.bias_by_product())
@@ -232,12 +233,16 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         return may != 0;
       };
       const auto weigh_blindly = [&](RegisterOperand<E, plan.keys>& into) {
-        if constexpr (caps_late) {
-          if (by_series) return softmax.weigh_blindly(scores, into, softcap);
-          softcap.cap(scores);
-          capped = true;
+        if constexpr (grounded) {
+          return softmax.weigh_blindly(scores, into, softcap);
+        } else {
+          if constexpr (caps_late) {
+            if (by_series) return softmax.weigh_blindly(scores, into, softcap);
+            softcap.cap(scores);
+            capped = true;
+          }
+          return softmax.weigh_blindly(scores, into);
         }
-        return softmax.weigh_blindly(scores, into);
       };
       // Each thread asks about its rows before the step's scores are made: then there are registers, and time.
       const auto ask_rows = [&] {
@@ -261,7 +266,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         if (!own.any(step) || (plan.kind.expressions.mask && __all_sync(0xffffffffu, rows.none()))) {
           weights.clear();
         } else if constexpr (grounded) {
-          softmax.weigh(scores, weights, [&] {
+          softmax.weigh(scores, weights, softcap, [&] {
             if (!own.whole(step)) own.hide(scores, step);
           });
         } else {
@@ -334,12 +339,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       ahead = look_ahead();
       if (ahead != Ahead::steps) break;
       // To the next tile: its first scores are made while this one's output leaves.
-      stamp<"multiply", "values">(taken);
-      auto v_ring = v_ring_at(taken - 1);
-      const Stage v_stage = v_ring.wait();
-      wgmma::fence();
-      multiply_values(v_stage);
-      wgmma::commit();
+      const Stage v_stage = queue_last_values();
       const Stage k_stage = wait_for_first_keys();
       const i32 first = first_step();
       stamp<"multiply", "turn">(step);
@@ -349,18 +349,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       wgmma::commit();
       turns.hand_over();
       wgmma::wait<1>(sums.value);
-      v_ring.release(v_stage);
+      v_ring_at(taken - 1).release(v_stage);
       write_tile();
     }
     if constexpr (!joins && plan.strips > 0) release_q();
-    stamp<"multiply", "values">(taken);
-    auto v_ring = v_ring_at(taken - 1);
-    const Stage v_stage = v_ring.wait();
-    wgmma::fence();
-    multiply_values(v_stage);
-    wgmma::commit();
+    const Stage v_stage = queue_last_values();
     wgmma::wait<0>(sums.value);
-    v_ring.release(v_stage);
+    v_ring_at(taken - 1).release(v_stage);
     write_tile();
     if constexpr (plan.strips == 0) {  // it leaves from where Q is
       writer.drain();

@@ -7,8 +7,7 @@
 // queued together, and run under the exponentials of the other groups, which take turns at queueing (multiply.cuh).
 //
 //   shared memory   q[group][stage]  (64, head_dim)  K-major       as the groups take them; zeros up to a whole
-//                   k[stage]    (keys, head_dim)     K-major       number of swizzle widths. (Under a low softcap
-//                                                                  groups scale q there: capped_softmax.cuh)
+//                   k[stage]    (keys, head_dim)     K-major       number of swizzle widths
 //                   v[stage]    (value_dim, keys)    MN-major: a row for each key; of 8 bits K-major
 //                   arriving[stage]  (keys, value_dim)  of 8 bits only: values as they come, before they are transposed
 //                   out[group]  (64, 64)             a strip of the output, unless it leaves from q[group]

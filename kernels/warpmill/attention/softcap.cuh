@@ -27,6 +27,7 @@ class Softcap {
     return fmaf(score * fmaf(square, square, series.rest), series.outer, -base);
   }
   WM_DEVICE f32 most() const { return scales_.softcap_series.most; }
+  WM_DEVICE const LowCapLimits& limits() const { return scales_.low_cap; }
 
  private:
   const ScalesOf<plan>& scales_;
