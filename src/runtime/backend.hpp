@@ -44,6 +44,12 @@ struct Code {
   PtxSummary summary;  // of the PTX
 };
 
+// Bytes of device memory, from `begin` up to but not including `end`.
+struct ByteRange {
+  std::uint64_t begin = 0, end = 0;
+  bool meets(const ByteRange& other) const { return begin < other.end && other.begin < end; }
+};
+
 // Code on a device; unloaded when destroyed.
 class LoadedModule {
  public:
@@ -85,6 +91,13 @@ class Backend {
   virtual std::shared_ptr<LoadedModule> load(const Code& code) = 0;
   virtual void launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
                       std::span<const Argument> arguments) = 0;
+
+  // Of the kernel that was launched last in the stream: all that it writes. It lets the next kernel start only when
+  // those ahead of itself have ended.
+  virtual void note_writes(void* stream, std::span<const ByteRange> writes) = 0;
+  // What may still be written when a kernel starts that is launched now: what was noted of the one ahead. Nothing where
+  // that is not known.
+  virtual std::optional<std::vector<ByteRange>> writes_ahead(void* stream) = 0;
 
   // Encodes a specification that the builder has found legal.
   virtual TensorMap encode(const TensorMapSpec& spec) = 0;

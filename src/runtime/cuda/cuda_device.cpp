@@ -1,6 +1,7 @@
 // The driver behind the Backend interface: memory, streams, events, launches.
 #include "runtime/cuda/cuda_device.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -222,25 +223,57 @@ void CudaDevice::fill(void* stream, std::uint64_t destination, std::byte value, 
 
 std::shared_ptr<LoadedModule> CudaDevice::load(const Code& code) { return load_module(shared_from_this(), code); }
 
-// A kernel may start before the one ahead of it has ended, if that one lets it. Where it does not, what prepares the
-// early start only costs (docs/gemm.md): while a stream is captured we can see what is ahead.
-bool CudaDevice::may_start_early(void* stream, CUfunction kernel) {
+bool CudaDevice::is_captured(void* stream) const {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (driver_.stream_capturing(as_stream(stream), &capturing) != CUDA_SUCCESS ||
-      capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE || !driver_.stream_capture)
-    return true;
-  const std::lock_guard lock(early_mutex_);
-  early_kernels_.insert(kernel);
+  return driver_.stream_capturing(as_stream(stream), &capturing) == CUDA_SUCCESS &&
+         capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+std::optional<CudaDevice::Place> CudaDevice::place_in_capture(void* stream) const {
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t capture = 0;
   const CUgraphNode* ahead = nullptr;
   const CUgraphEdgeData* edges = nullptr;
   std::size_t count = 0;
+  if (driver_.stream_capture(as_stream(stream), &capturing, &capture, nullptr, &ahead, &edges, &count) !=
+          CUDA_SUCCESS ||
+      count != 1)
+    return std::nullopt;
+  return Place{capture, ahead[0]};
+}
+
+// A kernel may start before the one ahead of it has ended, if that one lets it. Where it does not, what prepares the
+// early start only costs (docs/gemm.md): while a stream is captured we can see what is ahead.
+bool CudaDevice::may_start_early(void* stream, CUfunction kernel) {
+  if (!driver_.stream_capture || !is_captured(stream)) return true;
+  const std::lock_guard lock(early_mutex_);
+  early_kernels_.insert(kernel);
   CUgraphNodeType type{};
   CUDA_KERNEL_NODE_PARAMS parameters{};
-  return driver_.stream_capture(as_stream(stream), &capturing, nullptr, nullptr, &ahead, &edges, &count) ==
-             CUDA_SUCCESS &&
-         count == 1 && driver_.node_type(ahead[0], &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_KERNEL &&
-         driver_.kernel_node_parameters(ahead[0], &parameters) == CUDA_SUCCESS &&
+  const std::optional<Place> place = place_in_capture(stream);
+  return place && driver_.node_type(place->ahead, &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_KERNEL &&
+         driver_.kernel_node_parameters(place->ahead, &parameters) == CUDA_SUCCESS &&
          early_kernels_.contains(parameters.func);
+}
+
+// Only a capture shows what is ahead: in a stream somebody else may have launched something since.
+void CudaDevice::note_writes(void* stream, std::span<const ByteRange> writes) {
+  const Current current(*this);
+  if (!driver_.stream_capture || !is_captured(stream)) return;
+  const std::optional<Place> place = place_in_capture(stream);
+  if (!place) return;
+  const std::lock_guard lock(early_mutex_);
+  noted_.emplace_front(*place, std::vector(writes.begin(), writes.end()));
+  constexpr std::size_t most = 64;  // the next launch of a stream asks for its last one
+  if (noted_.size() > most) noted_.pop_back();
+}
+std::optional<std::vector<ByteRange>> CudaDevice::writes_ahead(void* stream) {
+  const Current current(*this);
+  if (!driver_.stream_capture || !is_captured(stream)) return std::nullopt;
+  const std::optional<Place> place = place_in_capture(stream);
+  if (!place) return std::nullopt;
+  const std::lock_guard lock(early_mutex_);
+  const auto found = std::ranges::find(noted_, *place, &std::pair<Place, std::vector<ByteRange>>::first);
+  return found == noted_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,

@@ -1,10 +1,13 @@
 // A GPU through the driver, in its primary context: the one that a program's CUDA runtime, and PyTorch, use too.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/backend.hpp"
 #include "runtime/cuda/driver.hpp"
@@ -40,6 +43,8 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   std::shared_ptr<LoadedModule> load(const Code& code) override;
   void launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
               std::span<const Argument> arguments) override;
+  void note_writes(void* stream, std::span<const ByteRange> writes) override;
+  std::optional<std::vector<ByteRange>> writes_ahead(void* stream) override;
   TensorMap encode(const TensorMapSpec& spec) override;
 
   const Driver& driver() const { return driver_; }
@@ -76,6 +81,15 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   [[noreturn]] void fail(CUresult result, const std::string& doing, ErrorCode otherwise);
 
  private:
+  // Where a captured stream stands: which capture it is, of all there ever were, and the only node that comes before
+  // what is captured next.
+  struct Place {
+    unsigned long long capture = 0;
+    CUgraphNode ahead = nullptr;
+    bool operator==(const Place&) const = default;
+  };
+  bool is_captured(void* stream) const;
+  std::optional<Place> place_in_capture(void* stream) const;
   bool may_start_early(void* stream, CUfunction kernel);
 
   const Driver& driver_;
@@ -86,6 +100,7 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   std::string first_failure_;  // of a kernel; the context is of no use from then on
   std::mutex early_mutex_;
   std::set<CUfunction> early_kernels_;  // that let the next kernel start early, of those that were captured
+  std::deque<std::pair<Place, std::vector<ByteRange>>> noted_;  // what captured kernels write; the latest come first
 };
 
 // cuda_module.cpp

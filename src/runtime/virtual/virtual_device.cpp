@@ -159,6 +159,7 @@ class VirtualDevice final : public Backend {
     const vgpu::LaunchShape shape{config.grid, config.block, config.cluster, config.shared_bytes};
 
     const std::lock_guard lock(mutex_);
+    noted_.reset();
     const auto show = [this] { std::fwrite(report_.printed.data(), 1, report_.printed.size(), stdout); };
     try {
       machine_->run(*loaded.program, *loaded.kernel, shape, parameters, options_, report_);
@@ -167,6 +168,16 @@ class VirtualDevice final : public Backend {
       throw;
     }
     show();
+  }
+
+  // A kernel has ended before the next one starts; but what is decided by it is decided as on a GPU.
+  void note_writes(void*, std::span<const ByteRange> writes) override {
+    const std::lock_guard lock(mutex_);
+    noted_.emplace(writes.begin(), writes.end());
+  }
+  std::optional<std::vector<ByteRange>> writes_ahead(void*) override {
+    const std::lock_guard lock(mutex_);
+    return noted_;
   }
 
   TensorMap encode(const TensorMapSpec& spec) override { return tensor_map::encode_virtual(spec); }
@@ -193,6 +204,7 @@ class VirtualDevice final : public Backend {
   mutable std::mutex mutex_;  // loads and runs; memory takes care of itself
   vgpu::RunOptions options_;
   vgpu::RunReport report_;
+  std::optional<std::vector<ByteRange>> noted_;  // of the last launch
 };
 
 VirtualDevice& virtual_device(const Device& device) {
