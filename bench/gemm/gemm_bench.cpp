@@ -107,15 +107,24 @@ class Measurement {
     return ops::kind_to_run(ops::understand(stream_, request, rates().instruction));
   }
 
-  // What the library takes, then the ranking's best in order, some of the others, and those by hand.
+  // What the library takes behind a kernel of its own or a foreign one, then the ranking's best in order, some of the
+  // others, and those by hand.
   std::vector<GemmPlan> plans_of(const GemmKind& kind, const Shape& shape) const {
     const plan::GemmShape sizes{shape.m, shape.n, shape.k};
     std::vector<GemmPlan> plans;
     for (const auto& estimate : plan::rank(kind, sizes, rates())) plans.push_back(estimate.plan);
-    if (const auto own = options_.untuned ? std::nullopt : plan::choose(kind, sizes, rates(), device_.info().name)) {
-      std::erase(plans, own->plan);
-      plans.insert(plans.begin(), own->plan);
-    }
+    const auto put_first = [&](const GemmPlan& plan) {
+      std::erase(plans, plan);
+      plans.insert(plans.begin(), plan);
+    };
+    std::optional<plan::GemmChoice> own;
+    if (!options_.untuned)
+      own = plan::choose(kind, sizes, rates(), device_.info().name);
+    else if (!plans.empty())
+      own = {plans.front()};
+    if (own) put_first(own->plan);
+    if (const auto early = own && !options_.behind ? plan::early_plan(*own, kind, sizes, rates()) : std::nullopt)
+      put_first(*early);
     const auto others = plans.begin() + std::min<std::ptrdiff_t>(std::ssize(plans), options_.plans);
     if (options_.random_plans > 0)
       std::shuffle(others, plans.end(), std::mt19937_64(static_cast<std::uint64_t>(shape.m * shape.n * shape.k)));
@@ -129,16 +138,18 @@ class Measurement {
     const RandomProduct& first = rotation.first();
     const Shape& shape = first.shape;
     first.poison(stream_);
-    const auto product = [&](const RandomProduct& problem) { return gemm(stream_, problem.request(plan)); };
-    const GemmResult result = product(first);
+    GemmResult result;
+    const auto product = [&](const RandomProduct& problem) { result = gemm(stream_, problem.request(plan)); };
+    product(first);
+    const double error = first.sampled_error();
+    const Recorded mine(rotation, before_, product);  // which may have another plan: the recorded products' is shown
     GemmRow row{.shape = shape,
                 .plan = result.plan,
                 .band = result.band,
                 .path = result.path(),
                 .chosen = !plan,
                 .tuned = result.tuned};
-    row.error = first.sampled_error();
-    const Recorded mine(rotation, before_, product);
+    row.error = error;
     bool beside = peer.has_value();
     for (int i = 0; i < 3; ++i) {  // warm-up; what a replay leaves is checked, the peer's too
       if (beside) {

@@ -74,6 +74,8 @@ struct GemmResult {
   unsigned blocks = 0;
   bool tuned = false;    // measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
   bool aligned = false;  // operands were copied first (GemmRequest::align)
+  // The kernel ahead in the stream is known to leave an operand alone: it is loaded before that kernel has ended.
+  bool early = false;
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
   WARPMILL_API std::string path() const;
 };
@@ -84,6 +86,9 @@ struct GemmResult {
 // that are copied first, use the capturing stream's workspace: replay such graphs in that stream, or not beside its
 // other products). The result is the same bits every time. A request that cannot be served is refused in words before
 // anything is launched.
+//
+// Behind another product or attention of ours in the same capture, a product that mostly reads one operand begins to
+// load it before that kernel has ended, unless that kernel writes it.
 WARPMILL_API GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

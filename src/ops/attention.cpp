@@ -10,6 +10,7 @@
 #include "ops/attention_launch.hpp"
 #include "ops/attention_problem.hpp"
 #include "ops/device_state.hpp"
+#include "ops/kernel_ahead.hpp"
 #include "ops/known.hpp"
 #include "ops/workspace.hpp"
 #include "plan/attention_choice.hpp"
@@ -119,6 +120,9 @@ AttentionResult attention(const Stream& stream, const AttentionRequest& request)
   arguments.counter = ops::counter_of(stream);
   launch(stream, call->kernel, config, arguments);
   if (stamps) *request.trace = stamps->read(stream);
+  if (instruction == TensorInstruction::wgmma)
+    ops::KernelAhead::note(
+        stream, {ops::bytes_of(request.out), request.lse ? ops::bytes_of(*request.lse) : runtime::ByteRange{}});
   return call->result;
 }
 

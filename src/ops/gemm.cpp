@@ -2,6 +2,7 @@
 #include "warpmill/gemm.hpp"
 
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "ops/gemm_kernel.hpp"
 #include "ops/gemm_launch.hpp"
 #include "ops/gemm_problem.hpp"
+#include "ops/kernel_ahead.hpp"
 #include "ops/known.hpp"
 #include "ops/workspace.hpp"
 #include "plan/gemm_choice.hpp"
@@ -33,11 +35,13 @@ struct CallKey {
   std::optional<GemmPlan> plan;
   bool stamped;          // for a timeline
   bool aligned = false;  // operands are copied first: the problem has them where they will be
+  ops::EarlyOperands early{};
   bool operator==(const CallKey&) const = default;
 
-  // What the choice of a plan and its kernel depend on: the same matrices anywhere.
+  // What the choice of a plan and its kernel depend on: the same matrices anywhere, behind any kernel.
   CallKey anywhere() const {
     CallKey key = *this;
+    key.early = {};
     GemmProblem& p = key.problem;
     for (Matrix* matrix : {&p.a, &p.b, &p.c, &p.d}) {
       matrix->address = 0;
@@ -62,9 +66,15 @@ struct CallKey {
   // A long list takes the room of several.
   std::size_t room() const { return 1 + problem.listed.d.size() / 32; }
 };
-// The plan for a call, and its kernel.
+// The plan for a call, and its kernel; and those for calls whose operands are loaded early, where they are others. Both
+// kernels are loaded together: which one it is shows in a capture, when nothing can be loaded any more.
 struct Choice : plan::GemmChoice {
+  struct Other {
+    GemmPlan plan;
+    Kernel kernel;
+  };
   Kernel kernel;
+  std::optional<Other> early;
 };
 
 struct PreparedCall {
@@ -129,8 +139,13 @@ std::shared_ptr<const Choice> choose(const Device& device, GemmState& state, con
         fmt::format("gemm refused: the plan given cuts the product into {} tiles, and they are counted up to {}; take "
                     "larger tiles",
                     tiles, plan::most_tiles));
-  const Kernel kernel = kernel_of(device, state, choice.plan, key);
-  return std::make_shared<Choice>(Choice{choice, kernel});
+  const std::optional<GemmPlan> early =
+      key.plan ? std::nullopt : plan::early_plan(choice, key.problem.kind, shape_of(key.problem), rates);
+  std::future<Kernel> other;
+  if (early) other = std::async(std::launch::async, [&] { return kernel_of(device, state, *early, key); });
+  auto both = std::make_shared<Choice>(Choice{choice, kernel_of(device, state, choice.plan, key), {}});
+  if (early) both->early = {*early, other.get()};
+  return both;
 }
 
 std::shared_ptr<const PreparedCall> prepare(const Device& device, GemmState& state, const CallKey& key) {
@@ -140,12 +155,38 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, GemmState& sta
     choice = choose(device, state, anywhere);
     state.choices.add(anywhere, choice);
   }
-  auto call = std::make_shared<PreparedCall>(
-      PreparedCall{choice->kernel, ops::prepare_launches(device, key.problem, choice->plan), {}, {}});
+  const bool takes_early =
+      choice->early && (choice->early->plan.exchange ? key.early.b : key.early.a);  // whichever has the rows
+  const GemmPlan& plan = takes_early ? choice->early->plan : choice->plan;
+  auto call = std::make_shared<PreparedCall>(PreparedCall{takes_early ? choice->early->kernel : choice->kernel,
+                                                          ops::prepare_launches(device, key.problem, plan, key.early),
+                                                          {},
+                                                          {}});
   if (key.aligned) call->copy = state.kernels.get(device, ops::aligned_copy_source(key.problem.kind.a));
   const PreparedLaunch& first = call->launches.front();
-  call->result = {choice->plan, first.arguments.work.tiles.band, first.config.grid.x, choice->tuned, key.aligned};
+  call->result = {.plan = plan,
+                  .band = first.arguments.work.tiles.band,
+                  .blocks = first.config.grid.x,
+                  .tuned = choice->tuned,
+                  .aligned = key.aligned,
+                  .early = first.arguments.a_early || first.arguments.b_early};
   return call;
+}
+
+// Of operands as they lie in the request; matrices of a list may lie anywhere.
+ops::EarlyOperands early_operands(const Stream& stream, const GemmRequest& request, const CallKey& key) {
+  if (key.aligned || key.problem.kind.listed || !key.problem.kind.by_tma()) return {};
+  const ops::KernelAhead ahead(stream);
+  return {ahead.leaves(ops::bytes_of(request.a)), ahead.leaves(ops::bytes_of(request.b))};
+}
+
+// For the next call: what the last launch writes.
+void note_writes(const Stream& stream, const GemmRequest& request, const GemmPlan& plan,
+                 const runtime::ByteRange& workspace) {
+  if (plan.instruction != TensorInstruction::wgmma || !plan.load_group() || request.batch) return;
+  const std::optional<View>& amax = request.epilogue.amax;
+  ops::KernelAhead::note(stream,
+                         {ops::bytes_of(request.d), workspace, amax ? ops::bytes_of(*amax) : runtime::ByteRange{}});
 }
 
 }  // namespace
@@ -206,6 +247,7 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     ops::AlignedProblem to = ops::aligned(key.problem, scratch->address);
     key.problem = std::move(to.problem), key.aligned = true, copies = to.copies;
   }
+  key.early = early_operands(stream, request, key);
   GemmState& state = ops::state_of<GemmState>(device);
   std::shared_ptr<const PreparedCall> call = state.calls.find(key);
   if (!call) {
@@ -234,6 +276,8 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
       launch(stream, call->kernel, config, arguments);
     if (stamps) *request.trace = stamps->read(stream);
   }
+  if (call->launches.size() == 1)
+    note_writes(stream, request, call->result.plan, {partials, partials + workspace_bytes});
   return call->result;
 }
 

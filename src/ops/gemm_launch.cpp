@@ -137,7 +137,7 @@ std::size_t products_of_launch(const GemmProblem& p, std::size_t begin) {
 }
 
 PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const GemmPlan& plan,
-                              const WorkSchedule& work, std::size_t begin, std::size_t products) {
+                              const WorkSchedule& work, std::size_t begin, std::size_t products, EarlyOperands early) {
   std::unique_ptr<MatrixNumbers> numbers = p.kind.listed ? std::make_unique<MatrixNumbers>() : nullptr;
   const std::int64_t otherwise = p.kind.listed ? 1 : p.batch;
   const auto matrices = [&](const Matrix& matrix, DType dtype, const std::vector<std::uint64_t>& listed,
@@ -158,6 +158,13 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
     return tiles == 1 && (p.batch == 1 || (m.matrix_stride != 0 && !p.kind.listed));
   };
   const bool a_streams = once(work.tiles.columns, p.a), b_streams = once(work.tiles.rows, p.b);
+  const unsigned blocks = work.clusters * static_cast<unsigned>(plan.cluster_size());
+  // Of what streams the first stages are loaded before the kernel ahead has ended, where that does not write it. Blocks
+  // on half the chip or less run beside that kernel's anyway, and would only take memory's time from it; but for the
+  // tallest, that have few stages and large ones.
+  const bool may_be_early = (a_streams && early.a) || (b_streams && early.b);
+  const bool fills = 2 * blocks > static_cast<unsigned>(device.info().multiprocessors) || plan.tile.m >= 192;
+  if (!plan.loads_early() || !may_be_early || !fills) early = {};
   const auto policy = [](bool streams, bool other) -> std::uint64_t {
     return (streams ? cache::evict_first : other ? cache::evict_last : CachePolicy{}).bits;
   };
@@ -199,6 +206,8 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                                 .k = static_cast<unsigned>(p.k),
                                 .a_policy = policy(a_streams, b_streams),
                                 .b_policy = policy(b_streams, a_streams),
+                                .a_early = early.a,
+                                .b_early = early.b,
                                 .a_ahead = a_streams ? ahead : 0,
                                 .b_ahead = b_streams ? ahead : 0,
                                 .partials = 0,
@@ -208,7 +217,6 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                                 .b_scale_blocks = p.b_scales.blocks,
                                 .work = work};
 
-  const unsigned blocks = work.clusters * static_cast<unsigned>(plan.cluster_size());
   const LaunchConfig config{.grid = {blocks},
                             .block = {static_cast<std::uint32_t>(plan.threads())},
                             .cluster = {static_cast<std::uint32_t>(plan.cluster_size())},
@@ -225,15 +233,17 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
 
 }  // namespace
 
-std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem, const GemmPlan& plan) {
+std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem, const GemmPlan& plan,
+                                             EarlyOperands early) {
   const GemmProblem p = plan.exchange ? problem.transposed() : problem;
+  if (plan.exchange) std::swap(early.a, early.b);
   const auto batch = static_cast<std::size_t>(p.batch);
   std::vector<PreparedLaunch> launches;
   for (std::size_t begin = 0, products = 0; begin < batch; begin += products) {
     products = products_of_launch(p, begin);
     const plan::GemmShape shape{problem.m, problem.n, problem.k, static_cast<std::int64_t>(products)};
     const plan::GemmSchedule schedule = plan::schedule_of(plan, shape, plan::rates_of(device.info()));
-    launches.push_back(prepare_launch(device, p, plan, schedule.work, begin, products));
+    launches.push_back(prepare_launch(device, p, plan, schedule.work, begin, products, early));
   }
   return launches;
 }

@@ -19,7 +19,14 @@ struct PreparedLaunch {
   std::size_t workspace_bytes;             // of a split plan
 };
 
+// Operands that the kernel ahead in the stream is known not to write.
+struct EarlyOperands {
+  bool a = false, b = false;
+  bool operator==(const EarlyOperands&) const = default;
+};
+
 // One launch, or for a long list several; alpha, beta and the workspace are left to the call.
-std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem, const GemmPlan& plan);
+std::vector<PreparedLaunch> prepare_launches(const Device& device, const GemmProblem& problem, const GemmPlan& plan,
+                                             EarlyOperands early);
 
 }  // namespace wm::ops

@@ -25,4 +25,39 @@ std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, c
   return ranking.empty() ? std::nullopt : std::optional(GemmChoice{ranking.front().plan});
 }
 
+// Kernels then overlap whatever the plan, and what is left to save are tiles: the fewer a block has, the better, as
+// long as all its copies can be asked for at once. Measured on an H200 (docs/gemm.md). Sums are added up in the same
+// order, so a product has the same bits behind whatever kernel.
+std::optional<GemmPlan> early_plan(const GemmChoice& choice, const GemmKind& kind, const GemmShape& shape,
+                                   const ChipRates& rates) {
+  constexpr std::int64_t few = 16, most_steps = 16;
+  const GemmPlan& taken = choice.plan;
+  const bool exchange = shape.m <= shape.n;
+  const std::int64_t rows = exchange ? shape.n : shape.m, columns = exchange ? shape.m : shape.n;
+  const auto tiles_of = [&](int height) { return (rows + height - 1) / height; };
+  const std::int64_t steps = (shape.k + taken.tile_k() - 1) / taken.tile_k();
+  if (choice.tuned || !taken.loads_early() || taken.split || taken.cluster.k > 1 || shape.batch > 1 || columns > few ||
+      steps > most_steps || 2 * tiles_of(128) <= rates.multiprocessors)
+    return std::nullopt;
+  // Blocks on half the chip leave room for the next kernel's as they are.
+  const std::int64_t blocks = std::int64_t{schedule_of(taken, shape, rates).work.clusters} * taken.cluster_size();
+  if (2 * blocks <= rates.multiprocessors) return std::nullopt;
+  const auto tall = [&](int height) {
+    return GemmPlan{.kind = exchange ? kind.transposed() : kind,
+                    .tile = {height, few},
+                    .cluster = {1, 1},
+                    .multiply_groups = height == 192 ? 3 : 2,
+                    .exchange = exchange}
+        .with_most_stages();
+  };
+  GemmPlan plan = tall(128);
+  for (const int height : {128, 192, 256})
+    if (const GemmPlan other = tall(height); tiles_of(height) <= rates.multiprocessors && steps <= other.stages) {
+      plan = other;
+      break;
+    }
+  if (plan == taken || !plan.valid() || !plan.has_room()) return std::nullopt;
+  return plan;
+}
+
 }  // namespace wm::plan

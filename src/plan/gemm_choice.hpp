@@ -19,4 +19,9 @@ std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, c
 std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates,
                                  std::string_view chip, const TunedPlans& plans);
 
+// The same where what streams is loaded before the kernel ahead has ended (load_tiles.cuh), for a few rows or columns
+// against many and a short k. Nothing where the choice stays.
+std::optional<GemmPlan> early_plan(const GemmChoice& choice, const GemmKind& kind, const GemmShape& shape,
+                                   const ChipRates& rates);
+
 }  // namespace wm::plan

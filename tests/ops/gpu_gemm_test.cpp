@@ -1,6 +1,7 @@
 // What only a chip can show of the GEMM call: graph capture and its cost to the host.
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "ops/gemm_case.hpp"
 #include "ops/gemm_kernel.hpp"
 #include "ops/on_chip.hpp"
+#include "warpmill/buffer.hpp"
 #include "warpmill/gemm.hpp"
 #include "warpmill/module.hpp"
 
@@ -40,6 +42,61 @@ TEST(GemmOnChip, IsCapturedIntoGraphs) {
       graph.replay(stream);
       stream.synchronize();
       run.expect_right();
+    }
+  }
+}
+
+// Behind a product of ours in a graph, what that product writes is waited for, and nothing else: the weights of the
+// second product come early where the first makes its rows, and not where it makes the weights themselves. A wait too
+// few would multiply poison.
+TEST(GemmOnChip, WaitsForWhatTheKernelAheadWrites) {
+  const Device device = Device::open("cuda:0");
+  const Stream stream(device);
+  constexpr std::int64_t rows = 8, width = 464, many = 27000, narrow = 64;
+  const auto random = [&](std::int64_t count, unsigned seed) {
+    std::vector<bf16> values(count);
+    std::mt19937 dice(seed);
+    for (bf16& value : values) value = bf16(float(int(dice() % 513) - 256) / 256);
+    return Buffer::of<bf16>(device, values);
+  };
+  const Buffer x = random(rows * width, 1), mix = random(width * width, 2), weights = random(many * width, 3),
+               tall = random(many * narrow, 4), wide = random(narrow * width, 5);
+  const Buffer middle(device, rows * width * 2), made(device, many * width * 2), out(device, rows * many * 2);
+  const View out_view = out.view<bf16>({rows, many});
+  struct {
+    const Buffer& between;
+    GemmRequest first, second;
+    bool early;
+  } const cases[] = {
+      {middle,
+       {.a = x.view<bf16>({rows, width}),
+        .b = mix.view<bf16>({width, width}).transposed(),
+        .d = middle.view<bf16>({rows, width})},
+       {.a = middle.view<bf16>({rows, width}), .b = weights.view<bf16>({many, width}).transposed(), .d = out_view},
+       true},
+      {made,
+       {.a = tall.view<bf16>({many, narrow}),
+        .b = wide.view<bf16>({narrow, width}),
+        .d = made.view<bf16>({many, width})},
+       {.a = x.view<bf16>({rows, width}), .b = made.view<bf16>({many, width}).transposed(), .d = out_view},
+       false}};
+  for (const auto& [between, first, second, early] : cases) {
+    gemm(stream, first);
+    EXPECT_FALSE(gemm(stream, second).early) << "nobody knows what is ahead in a stream";
+    stream.synchronize();
+    const std::vector<std::byte> right = out.download<std::byte>();
+    bool second_early = false;
+    const bench::Graph graph(stream, [&] {
+      gemm(stream, first);
+      second_early = gemm(stream, second).early;
+    });
+    EXPECT_EQ(second_early, early);
+    for (int i = 0; i < 50; ++i) {
+      stream.fill(between.address(), std::byte{0x7f}, between.bytes());
+      stream.fill(out.address(), std::byte{0x7f}, out.bytes());
+      graph.replay(stream);
+      stream.synchronize();
+      ASSERT_TRUE(out.download<std::byte>() == right) << "replay " << i;
     }
   }
 }

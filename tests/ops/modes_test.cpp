@@ -1,15 +1,18 @@
 // The GEMM under every order that the virtual GPU's scheduler can choose: a wait or a fence too few shows here.
+#include <initializer_list>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "ops/gemm_case.hpp"
+#include "ops/kernel_ahead.hpp"
 #include "ops/schedules.hpp"
 #include "ops/settings.hpp"
 #include "ops/workspace.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_schedule.hpp"
+#include "warpmill/attention.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/virtual.hpp"
@@ -93,6 +96,61 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
     product.expect_right();
     in_every_schedule(device, seeds, [&] { EXPECT_TRUE(result_of(product) == first); });
   }
+}
+
+// Behind a product that does not write them, operands are loaded before it has ended: into stages of several tiles, as
+// many as there are or fewer; of one operand, or of both. Sharing one, in pieces.
+TEST_F(GemmModes, LoadsAheadOfTheKernelAheadAndTheJudgeIsSilent) {
+  for (const GemmCase& c : {
+           GemmCase{.m = 7, .n = 600, .k = 304, .plan = "64x16 s7 c1x1 g1 exchange"},
+           GemmCase{.m = 7, .n = 600, .k = 304, .plan = "128x16 s3 c1x1 exchange"},
+           GemmCase{.m = 7, .n = 1000, .k = 104, .plan = "64x16 s16 c2x1 g1 exchange"},
+           GemmCase{.m = 600, .n = 7, .k = 304, .plan = "256x16 s3 c1x1"},
+           GemmCase{.m = 60, .n = 600, .k = 200, .plan = "64x96 s3 c1x2 pingpong"},
+           GemmCase{.m = 7, .n = 600, .k = 904, .d = f32, .plan = "64x16 s5 c1x1 g1 split exchange"},
+           GemmCase{.m = 7, .n = 300, .k = 904, .plan = "64x16 s3 c1x1x3 g1 exchange"},
+           GemmCase{
+               .m = 7, .n = 600, .k = 304, .a = e4m3, .b = e4m3, .promote = true, .plan = "64x16 s7 c1x1 g1 exchange"},
+       }) {
+    SCOPED_TRACE(describe(c));
+    GemmRun product(device, c);
+    const std::vector<std::byte> first = result_of(product);
+    product.expect_right();
+    // One that writes something else, the first operand, or the second.
+    const GemmRequest request = product.request();
+    for (const View* written : std::initializer_list<const View*>{nullptr, &request.a, &request.b})
+      in_every_schedule(device, 1, [&] {
+        product.reset();
+        ops::KernelAhead::note(stream, {written ? ops::bytes_of(*written) : runtime::ByteRange{}});
+        const bool streams = written != (c.m < c.n ? &request.b : &request.a);
+        EXPECT_EQ(gemm(stream, request).early, streams);
+        EXPECT_TRUE(product.result() == first);
+      });
+  }
+}
+
+// What is told of a product, and of an attention: what they write, until another kernel comes.
+TEST_F(GemmModes, KnowsWhatTheKernelAheadWrites) {
+  GemmRun product(device, {.m = 100, .n = 100, .k = 1000, .epilogue = {.amax = true}, .plan = "128x64 s3 split"});
+  const GemmRequest request = product.request();
+  gemm(stream, request);
+  const ops::KernelAhead ahead(stream);
+  EXPECT_TRUE(ahead.leaves(ops::bytes_of(request.a)));
+  EXPECT_TRUE(ahead.leaves(ops::bytes_of(request.b)));
+  EXPECT_FALSE(ahead.leaves(ops::bytes_of(request.d)));
+  EXPECT_FALSE(
+      ahead.leaves({request.d.address + request.d.span_bytes() - 1, request.d.address + request.d.span_bytes()}));
+  EXPECT_FALSE(ahead.leaves(ops::bytes_of(*request.epilogue.amax)));
+  EXPECT_FALSE(ahead.leaves({ops::workspace_of(stream, 1), ops::workspace_of(stream, 1) + 1}));
+  const Buffer small = Buffer::of<wm::bf16>(device, std::vector<wm::bf16>(64 * 64)), out(device, 64 * 64 * 2);
+  const View square = small.view<wm::bf16>({1, 1, 64, 64}), attended = out.view<wm::bf16>({1, 1, 64, 64});
+  attention(stream, {.q = square, .k = square, .v = square, .out = attended});
+  EXPECT_TRUE(ops::KernelAhead(stream).leaves(ops::bytes_of(request.d)));
+  EXPECT_FALSE(ops::KernelAhead(stream).leaves(ops::bytes_of(attended)));
+  GemmRun others(device,
+                 {.m = 100, .n = 104, .k = 104, .plan = "64x64 s3 g1 multistage"});  // lets the next start at once
+  gemm(stream, others.request());
+  EXPECT_FALSE(ops::KernelAhead(stream).leaves(ops::bytes_of(request.a)));
 }
 
 // Several other pieces of a tile are asked for at once: a full round of them and a rest. In a cluster first, or not; by

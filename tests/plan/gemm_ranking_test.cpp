@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/gemm_candidates.hpp"
+#include "plan/gemm_choice.hpp"
 #include "plan/gemm_plan_text.hpp"
 #include "plan/gemm_tensor_memory.hpp"
 #include "warpmill/error.hpp"
@@ -349,4 +350,30 @@ TEST(GemmRanking, EstimatesWhatWasMeasured) {
     EXPECT_NEAR(estimate(plan, row.shape, {}).seconds * 1e6 / row.us, 1, 0.33) << row.plan;
   }
   EXPECT_NEAR(estimate(plan_from_text("64x32 s16 c1x1x2 g1"), {64, 2112, 7168}, {}).seconds * 1e6, 14.1, 0.05);
+}
+
+// Behind a kernel of ours few rows with a short k take one tall tile for each multiprocessor, whose copies all fit its
+// ring; what was measured, shared along k, or fills half the chip stays.
+TEST(GemmRanking, TakesTallTilesForFewRowsThatComeEarly) {
+  const ChipRates rates = hopper_rates(132);
+  const auto early = [&](const GemmShape& shape, DType type, const char* taken, bool tuned = false) {
+    const GemmKind kind{.a = type, .b = type};
+    const auto plan = early_plan({plan_from_text(taken, kind), tuned}, kind, shape, rates);
+    return plan ? text_of(*plan) : "";
+  };
+  const char* const usual = "64x16 c1x1 g1 exchange";
+  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, usual), "128x16 s12 c1x1 exchange");
+  EXPECT_EQ(early({5, 18000, 400}, DType::bf16, usual), "192x16 s8 c1x1 g3 exchange");
+  EXPECT_EQ(early({5, 18000, 700}, DType::bf16, usual), "128x16 s12 c1x1 exchange") << "11 steps, 8 stages";
+  EXPECT_EQ(early({5, 27000, 464}, DType::e4m3, usual), "256x16 s6 c1x1 exchange");
+  EXPECT_EQ(early({27000, 5, 464}, DType::e4m3, "64x16 c1x1 g1"), "256x16 s5 c1x1");
+  EXPECT_EQ(early({5, 27000, 464}, DType::bf16, "64x112 c1x4 pingpong"), "128x16 s12 c1x1 exchange");
+  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, "128x16 c1x1 exchange"), "") << "it is that one";
+  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, usual, true), "") << "measured";
+  EXPECT_EQ(early({5, 16000, 1100}, DType::bf16, usual), "") << "18 steps";
+  EXPECT_EQ(early({17, 16000, 800}, DType::bf16, "64x32 c1x1 g1 exchange"), "") << "17 rows";
+  EXPECT_EQ(early({5, 16000, 800, 2}, DType::bf16, usual), "") << "a batch";
+  EXPECT_EQ(early({5, 8000, 800}, DType::bf16, usual), "") << "63 tiles of 128 rows";
+  EXPECT_EQ(early({5, 13000, 600}, DType::bf16, "256x16 c1x1 exchange"), "") << "51 blocks";
+  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, "64x16 c1x1 g1 split exchange"), "");
 }

@@ -167,18 +167,33 @@ struct MappedScales {
   }
 };
 
-// One stage of A and B: by the copy engine, which one thread asks, or by all threads that produce.
+// One operand of a stage, by the copy engine, which one thread asks.
+template <GemmPlan plan>
+WM_DEVICE void load_a(const Stage& stage, const ArgumentsOf<plan>& args, GemmShared<plan>& shared, Corner corner,
+                      u32 step, const GemmPlace<plan>& place) {
+  shared.a[stage.index].template load<a_shares<plan>>(args.a, corner.m, step * plan.tile_k(),
+                                                      {i32(args.a_matrix(corner.matrix))}, stage.full, {args.a_policy},
+                                                      place.sharing_a());
+}
+template <GemmPlan plan>
+WM_DEVICE void load_b(const Stage& stage, const ArgumentsOf<plan>& args, GemmShared<plan>& shared, Corner corner,
+                      u32 step, const GemmPlace<plan>& place) {
+  shared.b[stage.index].template load<b_shares<plan>>(args.b, corner.n, step * plan.tile_k(),
+                                                      {i32(args.b_matrix(corner.matrix))}, stage.full, {args.b_policy},
+                                                      place.sharing_b());
+}
+
+// One stage of A and B: by the copy engine, or by all threads that produce.
 template <GemmPlan plan>
 WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, GemmShared<plan>& shared, Corner corner,
                           u32 step, const GemmPlace<plan>& place) {
-  auto& a = shared.a[stage.index];
-  auto& b = shared.b[stage.index];
-  const u32 a_matrix = args.a_matrix(corner.matrix), b_matrix = args.b_matrix(corner.matrix);
-  const u32 k = step * plan.tile_k();
   if constexpr (plan.pair) {
+    const u32 k = step * plan.tile_k();
     const ClusterAddress full = cluster::map(stage.full, 0);  // the first block multiplies
-    a.load_for_pair(args.a, corner.m, k, {i32(a_matrix)}, full, {args.a_policy});
-    b.load_for_pair(args.b, place.b_row(corner), k, {i32(b_matrix)}, full, {args.b_policy});
+    shared.a[stage.index].load_for_pair(args.a, corner.m, k, {i32(args.a_matrix(corner.matrix))}, full,
+                                        {args.a_policy});
+    shared.b[stage.index].load_for_pair(args.b, place.b_row(corner), k, {i32(args.b_matrix(corner.matrix))}, full,
+                                        {args.b_policy});
     if constexpr (plan.kind.scaled()) {  // of our own rows of A, and of all of B
       const MappedScales<plan> at(corner, step);
       auto& scales = shared.scales.stage[stage.index];
@@ -186,10 +201,8 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
       tma::load_for_pair(scales.b, args.scale_maps.b, at.b, full);
     }
   } else if constexpr (plan.kind.by_tma()) {
-    a.template load<a_shares<plan>>(args.a, corner.m, k, {i32(a_matrix)}, stage.full, {args.a_policy},
-                                    place.sharing_a());
-    b.template load<b_shares<plan>>(args.b, corner.n, k, {i32(b_matrix)}, stage.full, {args.b_policy},
-                                    place.sharing_b());
+    load_a(stage, args, shared, corner, step, place);
+    load_b(stage, args, shared, corner, step, place);
     if constexpr (plan.kind.scaled()) {
       auto& scales = shared.scales.stage[stage.index];
       if constexpr (plan.scales_by_map()) {
@@ -203,8 +216,11 @@ WM_DEVICE void load_stage(const Stage& stage, const ArgumentsOf<plan>& args, Gem
     }
   } else {
     constexpr u32 threads = plan.producer_threads();
-    produce<plan.kind.a_producer, plan.kind.a_major, threads>(a, args.a_at, a_matrix, corner.m, args.m, k, args.k);
-    produce<plan.kind.b_producer, plan.kind.b_major, threads>(b, args.b_at, b_matrix, corner.n, args.n, k, args.k);
+    const u32 k = step * plan.tile_k();
+    produce<plan.kind.a_producer, plan.kind.a_major, threads>(
+        shared.a[stage.index], args.a_at, args.a_matrix(corner.matrix), corner.m, args.m, k, args.k);
+    produce<plan.kind.b_producer, plan.kind.b_major, threads>(
+        shared.b[stage.index], args.b_at, args.b_matrix(corner.matrix), corner.n, args.n, k, args.k);
   }
 }
 

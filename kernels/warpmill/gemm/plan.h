@@ -105,6 +105,11 @@ struct GemmPlan {
   constexpr int b_rows() const { return tile.n / blocks_together(); }
   constexpr int b_shares() const { return pair ? 1 : cluster.m; }
 
+  // Whether the load thread may begin with an operand before the kernel ahead of it has ended (load_tiles.cuh).
+  constexpr bool loads_early() const {
+    return instruction == TensorInstruction::wgmma && load_group() && kind.by_tma() && !scatters();
+  }
+
   constexpr int tile_k() const { return row_bytes / kind.operand_bytes(); }
   // An MN-major operand lies in spans of one swizzle width along m or n, each with a row for every k, unless it is
   // transposed on the way.
