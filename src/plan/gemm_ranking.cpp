@@ -185,14 +185,16 @@ double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRat
   return rows == 128 && size == 2 && room ? 1.02 : 1;
 }
 
-// The same of all plans. Where eight blocks that share operands are the fastest, they are so by much; by less they are
-// not believed: of 40 random shapes they were estimated best on four and were so on none. Sixteen blocks that share a
-// tile fill a GPC and read through its one port: the more steps, the later.
+// The same of all plans. Blocks that share operands have little to share in one or two steps, and start late. Where
+// eight are the fastest, they are so by much; by less they are not believed: of 40 random shapes they were estimated
+// best on four and were so on none. Sixteen blocks that share a tile fill a GPC and read through its one port: the more
+// steps, the later.
 double doubt(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rates) {
   const GemmPlan& plan = e.plan;
-  if (plan.multicasts() && plan.cluster_size() > 4) return 1.04;
+  const double short_k = plan.multicasts() && e.schedule.steps <= 2 ? 1.05 : 1;
+  if (plan.multicasts() && plan.cluster_size() > 4) return 1.04 * short_k;
   if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
-  return plan.tile.n == 16 && plan.cluster.k == 1 && !plan.split ? doubt_of_few(e, asked, rates) : 1;
+  return short_k * (plan.tile.n == 16 && plan.cluster.k == 1 && !plan.split ? doubt_of_few(e, asked, rates) : 1);
 }
 
 void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, const GemmTrees& trees) {
