@@ -40,6 +40,13 @@ struct NodeType {
 
 }  // namespace
 
+CaptureInfo capture_info(const Stream& stream) {
+  const auto& capture = stream.capture;
+  if (!capture) return {};
+  return {capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive, capture->id,
+          capture->graph.get(), stream.frontier};
+}
+
 void begin_capture(Stream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Graph> into,
                    std::span<Node* const> after) {
   if (stream.kind == Stream::Kind::legacy) fail(cudaErrorStreamCaptureUnsupported);

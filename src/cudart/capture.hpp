@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "cudart/graph.hpp"
@@ -19,6 +20,15 @@ struct Capture {
   bool invalid = false;
   bool into_given_graph = false;
 };
+
+// What a stream's capture looks like from outside.
+struct CaptureInfo {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  std::uint64_t id = 0;
+  Graph* graph = nullptr;
+  std::span<Node* const> after{};  // what the next node comes behind
+};
+CaptureInfo capture_info(const Stream& stream);
 
 void begin_capture(Stream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Graph> into = nullptr,
                    std::span<Node* const> after = {});

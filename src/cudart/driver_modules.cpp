@@ -96,6 +96,16 @@ WARPMILL_FACE CUresult cuModuleGetFunction(CUfunction* function, CUmodule module
 WARPMILL_FACE CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
   return context_answer([&] { *count = static_cast<unsigned>(known_module(module).kernel_names().size()); });
 }
+WARPMILL_FACE CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
+  return context_answer([&] {
+    require(functions != nullptr && count > 0);
+    Module& known = known_module(module);
+    for (const std::string& name : known.kernel_names()) {
+      if (count-- == 0) break;
+      find_kernel(functions++, known, name.c_str());
+    }
+  });
+}
 WARPMILL_FACE CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   return context_answer([&] { find_variable(address, bytes, known_module(module), name); });
 }
@@ -231,4 +241,8 @@ WARPMILL_FACE CUresult cuEventSynchronize(CUevent event) {
 }
 WARPMILL_FACE CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   return context_answer([&] { *milliseconds = milliseconds_between(known_event(start), known_event(end)); });
+}
+#undef cuEventElapsedTime
+WARPMILL_FACE CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
 }

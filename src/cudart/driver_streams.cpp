@@ -99,11 +99,27 @@ WARPMILL_FACE CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   });
 }
 WARPMILL_FACE CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  return context_answer([&] { *status = static_cast<CUstreamCaptureStatus>(capture_info(*stream_of(stream)).status); });
+}
+WARPMILL_FACE CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                              CUgraph* graph, const CUgraphNode** after, const CUgraphEdgeData** edges,
+                                              size_t* count) {
   return context_answer([&] {
-    const auto& capture = stream_of(stream)->capture;
-    *status = !capture           ? CU_STREAM_CAPTURE_STATUS_NONE
-              : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                 : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    require(status != nullptr);
+    const CaptureInfo info = capture_info(*stream_of(stream));
+    *status = static_cast<CUstreamCaptureStatus>(info.status);
+    if (info.graph == nullptr) return;
+    if (id != nullptr) *id = info.id;
+    if (graph != nullptr) *graph = reinterpret_cast<CUgraph>(info.graph);
+    if (after != nullptr) *after = reinterpret_cast<const CUgraphNode*>(info.after.data());
+    if (edges != nullptr) *edges = nullptr;
+    if (count != nullptr) *count = info.after.size();
+  });
+}
+WARPMILL_FACE CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return driver_answer([&] {
+    require(context != nullptr);
+    *context = handle_of(&primary_context(stream_of(stream)->device));
   });
 }
 WARPMILL_FACE CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {

@@ -157,30 +157,21 @@ WARPMILL_FACE cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t*
   });
 }
 WARPMILL_FACE cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return answer([&] {
-    const auto& capture = stream_of(stream)->capture;
-    *status = !capture           ? cudaStreamCaptureStatusNone
-              : capture->invalid ? cudaStreamCaptureStatusInvalidated
-                                 : cudaStreamCaptureStatusActive;
-  });
+  return answer([&] { *status = capture_info(*stream_of(stream)).status; });
 }
 WARPMILL_FACE cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                                    unsigned long long* id, cudaGraph_t* graph,
                                                    const cudaGraphNode_t** after, const cudaGraphEdgeData** edges,
                                                    size_t* count) {
   return answer([&] {
-    const auto stream = stream_of(handle);
-    const auto& capture = stream->capture;
-    if (status != nullptr)
-      *status = !capture           ? cudaStreamCaptureStatusNone
-                : capture->invalid ? cudaStreamCaptureStatusInvalidated
-                                   : cudaStreamCaptureStatusActive;
-    if (!capture) return;
-    if (id != nullptr) *id = capture->id;
-    if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(capture->graph.get());
-    if (after != nullptr) *after = reinterpret_cast<const cudaGraphNode_t*>(stream->frontier.data());
+    const CaptureInfo info = capture_info(*stream_of(handle));
+    if (status != nullptr) *status = info.status;
+    if (info.graph == nullptr) return;
+    if (id != nullptr) *id = info.id;
+    if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(info.graph);
+    if (after != nullptr) *after = reinterpret_cast<const cudaGraphNode_t*>(info.after.data());
     if (edges != nullptr) *edges = nullptr;
-    if (count != nullptr) *count = stream->frontier.size();
+    if (count != nullptr) *count = info.after.size();
   });
 }
 WARPMILL_FACE cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle, cudaGraphNode_t* after,

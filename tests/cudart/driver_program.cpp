@@ -222,6 +222,52 @@ int graph() {
   return 0;
 }
 
+// Where a captured stream stands, before its first node and after each.
+int captured() {
+  const CUfunction add = function(start(), "add");
+  CUdeviceptr data{};
+  cuMemAlloc(&data, 4);
+  CUstream stream{};
+  cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  CUcontext of_stream{}, current{};
+  cuCtxGetCurrent(&current);
+  show("context", cuStreamGetCtx(stream, &of_stream));
+  std::printf("the current one: %d\n", of_stream == current);
+  unsigned summand = 3;
+  void* arguments[] = {&data, &summand};
+  CUgraphNode last{};
+  const auto where = [&](const char* what) {
+    CUstreamCaptureStatus status{};
+    cuuint64_t id = 0;
+    CUgraph graph{};
+    const CUgraphNode* after = nullptr;
+    const CUgraphEdgeData* edges = nullptr;
+    std::size_t count = 0;
+    show(what, cuStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &edges, &count));
+    CUgraphNodeType type{};
+    if (count == 1) cuGraphNodeGetType(after[0], &type);
+    std::printf("%d, capture %d, graph %d, %zu before%s\n", status, id != 0, graph != nullptr, count,
+                count != 1                          ? ""
+                : after[0] == last                  ? ", the same"
+                : type == CU_GRAPH_NODE_TYPE_KERNEL ? ", a kernel"
+                : type == CU_GRAPH_NODE_TYPE_MEMSET ? ", a fill"
+                                                    : ", something else");
+    if (count == 1) last = after[0];
+  };
+  where("outside");
+  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  where("begun");
+  cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+  where("kernel");
+  where("again");
+  cuMemsetD32Async(data, 0, 1, stream);
+  where("fill");
+  CUgraph graph{};
+  show("end", cuStreamEndCapture(stream, &graph));
+  where("ended");
+  return 0;
+}
+
 // Names as they were in older versions; a library of nonsense; who may meet.
 int versions() {
   const CUmodule module = start();
@@ -274,6 +320,7 @@ int main(int count, char** arguments) {
   if (what == "unregistered") return unregistered();
   if (what == "records") return records();
   if (what == "graph") return graph();
+  if (what == "captured") return captured();
   if (what == "versions") return versions();
   if (what == "plugin") return plugin(arguments[2]);
   std::fputs("what?\n", stderr);

@@ -79,6 +79,20 @@ TEST_F(Programs, HostMemoryIsUnregisteredWhenItsUsersAreDone) {
 
 TEST_F(Programs, OneEventIsRecordedByManyThreads) { EXPECT_EQ(start("run " + driver + " records").out, "wrong: 0\n"); }
 
+TEST_F(Programs, TheDriverSaysWhereACapturedStreamStands) {
+  const Ended ended = start("run " + driver + " captured");
+  EXPECT_EQ(ended.out,
+            "context: CUDA_SUCCESS\nthe current one: 1\n"
+            "outside: CUDA_SUCCESS\n0, capture 0, graph 0, 0 before\n"
+            "begun: CUDA_SUCCESS\n1, capture 1, graph 1, 0 before\n"
+            "kernel: CUDA_SUCCESS\n1, capture 1, graph 1, 1 before, a kernel\n"
+            "again: CUDA_SUCCESS\n1, capture 1, graph 1, 1 before, the same\n"
+            "fill: CUDA_SUCCESS\n1, capture 1, graph 1, 1 before, a fill\n"
+            "end: CUDA_SUCCESS\n"
+            "ended: CUDA_SUCCESS\n0, capture 0, graph 0, 0 before\n");
+  EXPECT_EQ(ended.err, "");
+}
+
 TEST_F(Programs, TheDriversGraphsAreBuiltChangedAndRun) {
   EXPECT_EQ(start("run " + driver + " graph").out,
             "fill: CUDA_SUCCESS\nkernel: CUDA_SUCCESS\ncopy: CUDA_SUCCESS\ncall: CUDA_SUCCESS\n"
