@@ -294,6 +294,9 @@ int start(int count, char** arguments) {
   bench_gemm_app->add_option("--random-plans", bench_command.random_plans, "and so many that the ranking put anywhere")
       ->transform(whole_number(0, 1000));
   bench_gemm_app->add_flag("--untuned", bench_command.untuned, "by the ranking alone, as if no plan had been measured");
+  bench_gemm_app->add_flag(
+      "--late", bench_command.late,
+      "operands are loaded when the product ahead has ended, as behind a kernel that nobody knows");
   bench_gemm_app->add_flag("--behind", bench_command.behind,
                            "each product behind a foreign elementwise kernel that writes A, whose time is taken off");
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");

@@ -64,6 +64,19 @@ function(warpmill_test name)
   endif()
 endfunction()
 
+# warpmill_driver_test(name program FILTER tests [SECONDS n] [ENVIRONMENT ...]): tests of a gpu_* program that need no
+# chip, only a driver: ours (src/cudart).
+function(warpmill_driver_test name program)
+  cmake_parse_arguments(arg "" "FILTER;SECONDS" "ENVIRONMENT" ${ARGN})
+  add_test(NAME ${name} COMMAND warpmill_program run $<TARGET_FILE:${program}> --gtest_filter=${arg_FILTER})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "${WARPMILL_TEST_ENVIRONMENT};WARPMILL_OWN_DRIVER=1;${arg_ENVIRONMENT}")
+  if(NOT arg_SECONDS)
+    set(arg_SECONDS 6)
+  endif()
+  warpmill_test_takes(${name} ${arg_SECONDS})
+endfunction()
+
 # warpmill_long_test(name SECONDS n COMMAND ... [ENVIRONMENT ...]): for `make test-long` alone.
 function(warpmill_long_test name)
   cmake_parse_arguments(arg "" "SECONDS" "COMMAND;ENVIRONMENT" ${ARGN})

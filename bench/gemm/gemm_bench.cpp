@@ -123,8 +123,8 @@ class Measurement {
     else if (!plans.empty())
       own = {plans.front()};
     if (own) put_first(own->plan);
-    if (const auto early = own && !options_.behind ? plan::early_plan(*own, kind, sizes, rates()) : std::nullopt)
-      put_first(*early);
+    if (own && options_.early && !options_.behind)
+      if (const auto early = plan::early_plan(*own, kind, sizes, rates())) put_first(*early);
     const auto others = plans.begin() + std::min<std::ptrdiff_t>(std::ssize(plans), options_.plans);
     if (options_.random_plans > 0)
       std::shuffle(others, plans.end(), std::mt19937_64(static_cast<std::uint64_t>(shape.m * shape.n * shape.k)));
@@ -139,7 +139,11 @@ class Measurement {
     const Shape& shape = first.shape;
     first.poison(stream_);
     GemmResult result;
-    const auto product = [&](const RandomProduct& problem) { result = gemm(stream_, problem.request(plan)); };
+    const auto product = [&](const RandomProduct& problem) {
+      GemmRequest request = problem.request(plan);
+      request.early = options_.early;
+      result = gemm(stream_, request);
+    };
     product(first);
     const double error = first.sampled_error();
     const Recorded mine(rotation, before_, product);  // which may have another plan: the recorded products' is shown

@@ -25,6 +25,7 @@ struct GemmOptions {
   int random_plans = 0;              // further ones that the ranking has, wherever
   std::vector<std::string> by_hand;  // further plans, as text: "128x256 s4 c2x1 b8"
   bool untuned = false;              // the ranking's first is what the library takes, whatever was measured before
+  bool early = true;                 // products may begin before the one ahead has ended (GemmRequest::early)
   bool behind = false;               // each product behind a foreign kernel that writes A: what the product adds to it
   // Before each shape, and after each plan with what was found. They may throw, which ends the measurement.
   std::function<void(const Shape&)> begin = [](const Shape&) {};

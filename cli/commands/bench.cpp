@@ -60,6 +60,7 @@ int bench_gemm(const BenchGemmCommand& command) {
     options.plans = command.plans;
     options.random_plans = command.random_plans;
     options.untuned = command.untuned;
+    options.early = !command.late;
     options.behind = command.behind;
     options.by_hand = command.by_hand;
     std::size_t begun = 0;

@@ -44,6 +44,7 @@ bench::MeasuredPlans measured(const CalibrateGemmCommand& command, DType operand
   options.shapes = bench::random_shapes(command.random, command.seed, false, operands);
   options.rounds = command.rounds, options.plans = command.plans, options.random_plans = command.random_plans;
   options.untuned = true;
+  options.early = false;  // what is fitted serves behind any kernel
   bench::GemmTable table;
   Progress progress;
   std::size_t begun = 0;

@@ -111,7 +111,7 @@ struct BenchGemmCommand {
   std::string device;
   int rounds = 15;
   int plans = 1, random_plans = 0;
-  bool untuned = false, behind = false;
+  bool untuned = false, late = false, behind = false;
   std::filesystem::path json, svg, markdown;  // files to write
 };
 int bench_gemm(const BenchGemmCommand& command);

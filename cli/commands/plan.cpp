@@ -169,6 +169,7 @@ int plan_gemm(const PlanGemmCommand& command) {
   if (!taken)
     throw Error(ErrorCode::unsupported,
                 fmt::format("no plan serves {}: it is more than {} tiles", text_of(shape), plan::most_tiles));
+  const auto early = plan::early_plan(*taken, kind, sizes, rates);
   const auto rows = listed(plan::estimate(taken->plan, sizes, rates), plan::rank(kind, sizes, rates),
                            static_cast<std::size_t>(command.show));
   if (command.json) {
@@ -182,6 +183,7 @@ int plan_gemm(const PlanGemmCommand& command) {
       if (tensor_memory)
         more.update({{"binds", e.binds}, {"tensor_columns", e.plan.tensor_columns()}, {"prediction", true}});
       if (&e == rows.data() && taken->measured_us > 0) more["measured_us"] = taken->measured_us;
+      if (&e == rows.data() && early) more["early_plan"] = plan::text_of(*early);
       list.push_back(columns_of(e, &e == rows.data(), taken->tuned, std::move(more)));
     }
     say_json(list);
@@ -204,6 +206,9 @@ int plan_gemm(const PlanGemmCommand& command) {
                     plan::text_of(e.plan), e.plan.shared_bytes(), e.plan.registers(), e.schedule.tiles, e.waves,
                     e.schedule.work.tiles.band, e.step_seconds * 1e9, e.tile_seconds * 1e6, e.share_seconds * 1e6,
                     e.memory_seconds * 1e6, e.seconds * 1e6, after(e)));
+  if (early)
+    say(fmt::format("\nbehind a kernel of ours in a graph, with operands that come early: {}\n",
+                    plan::text_of(*early)));
   if (tensor_memory) say(tensor_memory_words(taken->plan));
   say(fmt::format("\nconstants: {}\n", constants_words(command.chip, rates.instruction, kind)));
   say("tiles: of a whole cluster. docs/gemm.md has the model: what is added up, and what hides behind what.\n");

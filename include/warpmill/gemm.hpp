@@ -63,6 +63,9 @@ struct GemmRequest {
   // Operands that the copy engine cannot read where they lie are copied to the stream's workspace first, where that
   // pays and there is memory (in a capture: where the stream has as much already); otherwise threads bring them.
   bool align = true;
+  // Operands may be loaded before the kernel ahead in the stream has ended, where it is known not to write them (in a
+  // capture, behind a product or an attention of ours).
+  bool early = true;
   std::optional<GemmPlan> plan{};  // by hand (its kind is filled in); else the tuned or the ranking's first
   // Where a timeline of the launch (of several, the last) goes: a build with stamps runs, and the call waits for it.
   Trace* trace = nullptr;
@@ -74,8 +77,7 @@ struct GemmResult {
   unsigned blocks = 0;
   bool tuned = false;    // measured for this shape, or for one with nearly as few rows (docs/gemm.md, Tuning)
   bool aligned = false;  // operands were copied first (GemmRequest::align)
-  // The kernel ahead in the stream is known to leave an operand alone: it is loaded before that kernel has ended.
-  bool early = false;
+  bool early = false;    // an operand is loaded before the kernel ahead in the stream has ended (GemmRequest::early)
   // Who brought A and B and who stored D, in words: "copy engine", or why not.
   WARPMILL_API std::string path() const;
 };
@@ -88,7 +90,7 @@ struct GemmResult {
 // anything is launched.
 //
 // Behind another product or attention of ours in the same capture, a product that mostly reads one operand begins to
-// load it before that kernel has ended, unless that kernel writes it.
+// load it before that kernel has ended, unless that kernel writes it (GemmRequest::early).
 WARPMILL_API GemmResult gemm(const Stream& stream, const GemmRequest& request);
 
 }  // namespace wm

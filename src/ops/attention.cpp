@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -118,11 +119,10 @@ AttentionResult attention(const Stream& stream, const AttentionRequest& request)
   if (request.trace) stamps.emplace(stream, call->kernel, config);
   AttentionArguments arguments = call->launch.arguments;
   arguments.counter = ops::counter_of(stream);
-  launch(stream, call->kernel, config, arguments);
+  const runtime::ByteRange writes[] = {ops::bytes_of(request.out), ops::bytes_of(request.lse)};
+  const bool tells = instruction == TensorInstruction::wgmma;
+  ops::launch(stream, call->kernel, config, arguments, {.writes = {writes, tells ? std::size(writes) : 0}});
   if (stamps) *request.trace = stamps->read(stream);
-  if (instruction == TensorInstruction::wgmma)
-    ops::KernelAhead::note(
-        stream, {ops::bytes_of(request.out), request.lse ? ops::bytes_of(*request.lse) : runtime::ByteRange{}});
   return call->result;
 }
 

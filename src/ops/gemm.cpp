@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -142,9 +144,15 @@ std::shared_ptr<const Choice> choose(const Device& device, GemmState& state, con
   const std::optional<GemmPlan> early =
       key.plan ? std::nullopt : plan::early_plan(choice, key.problem.kind, shape_of(key.problem), rates);
   std::future<Kernel> other;
-  if (early) other = std::async(std::launch::async, [&] { return kernel_of(device, state, *early, key); });
+  try {
+    if (early) other = std::async(std::launch::async, [&] { return kernel_of(device, state, *early, key); });
+  } catch (const std::system_error&) {  // no thread to be had
+  }
   auto both = std::make_shared<Choice>(Choice{choice, kernel_of(device, state, choice.plan, key), {}});
-  if (early) both->early = {*early, other.get()};
+  try {
+    if (other.valid()) both->early = {*early, other.get()};
+  } catch (const Error&) {  // the product has a kernel without it
+  }
   return both;
 }
 
@@ -173,20 +181,12 @@ std::shared_ptr<const PreparedCall> prepare(const Device& device, GemmState& sta
   return call;
 }
 
-// Of operands as they lie in the request; matrices of a list may lie anywhere.
-ops::EarlyOperands early_operands(const Stream& stream, const GemmRequest& request, const CallKey& key) {
-  if (key.aligned || key.problem.kind.listed || !key.problem.kind.by_tma()) return {};
-  const ops::KernelAhead ahead(stream);
-  return {ahead.leaves(ops::bytes_of(request.a)), ahead.leaves(ops::bytes_of(request.b))};
-}
-
-// For the next call: what the last launch writes.
-void note_writes(const Stream& stream, const GemmRequest& request, const GemmPlan& plan,
-                 const runtime::ByteRange& workspace) {
-  if (plan.instruction != TensorInstruction::wgmma || !plan.load_group() || request.batch) return;
-  const std::optional<View>& amax = request.epilogue.amax;
-  ops::KernelAhead::note(stream,
-                         {ops::bytes_of(request.d), workspace, amax ? ops::bytes_of(*amax) : runtime::ByteRange{}});
+// Nothing is known of it where operands cannot be loaded before it has ended: matrices of a list may lie anywhere, and
+// where an amax is cleared first, that is what is ahead.
+ops::KernelAhead kernel_ahead(const Stream& stream, const GemmRequest& request, const CallKey& key) {
+  const GemmKind& kind = key.problem.kind;
+  const bool may_be_early = request.early && !key.aligned && !kind.listed && !kind.epilogue.amax && kind.by_tma();
+  return may_be_early ? ops::KernelAhead(stream) : ops::KernelAhead();
 }
 
 }  // namespace
@@ -247,7 +247,8 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     ops::AlignedProblem to = ops::aligned(key.problem, scratch->address);
     key.problem = std::move(to.problem), key.aligned = true, copies = to.copies;
   }
-  key.early = early_operands(stream, request, key);
+  const ops::KernelAhead ahead = kernel_ahead(stream, request, key);
+  key.early = {ahead.leaves(ops::bytes_of(request.a)), ahead.leaves(ops::bytes_of(request.b))};
   GemmState& state = ops::state_of<GemmState>(device);
   std::shared_ptr<const PreparedCall> call = state.calls.find(key);
   if (!call) {
@@ -259,6 +260,14 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
   for (const PreparedLaunch& part : call->launches) workspace_bytes = std::max(workspace_bytes, part.workspace_bytes);
   const std::uint64_t partials = workspace_bytes > 0 ? ops::workspace_of(stream, workspace_bytes) : 0;
   clear_amax();
+  // For the next call: what this launch writes, if it is one alone, of matrices that lie in order, by a kernel that
+  // lets the next start when those ahead have ended.
+  const GemmPlan& plan = call->result.plan;
+  const runtime::ByteRange writes[] = {
+      ops::bytes_of(request.d), ops::bytes_of(request.epilogue.amax), {partials, partials + workspace_bytes}};
+  const bool tells = plan.instruction == TensorInstruction::wgmma && plan.load_group() && !request.batch;
+  const runtime::LaunchNotes notes{.writes = {writes, tells ? std::size(writes) : 0},
+                                   .place = call->result.early ? ahead.place() : runtime::Place{}};
   if (call->copy) launch(stream, *call->copy, ops::aligned_copy_config(copies, device.info().multiprocessors), copies);
   for (const PreparedLaunch& part : call->launches) {
     LaunchConfig config = part.config;
@@ -273,11 +282,9 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     else if (part.scale_maps)
       launch(stream, call->kernel, config, ClusterScaledGemmArguments{arguments, *part.scale_maps});
     else
-      launch(stream, call->kernel, config, arguments);
+      ops::launch(stream, call->kernel, config, arguments, notes);
     if (stamps) *request.trace = stamps->read(stream);
   }
-  if (call->launches.size() == 1)
-    note_writes(stream, request, call->result.plan, {partials, partials + workspace_bytes});
   return call->result;
 }
 

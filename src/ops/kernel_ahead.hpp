@@ -2,38 +2,42 @@
 // read at once.
 #pragma once
 
-#include <initializer_list>
 #include <optional>
-#include <vector>
 
 #include "runtime/backend.hpp"
 #include "warpmill/buffer.hpp"
-#include "warpmill/device.hpp"
+#include "warpmill/module.hpp"
 
 namespace wm::ops {
 
 inline runtime::ByteRange bytes_of(const View& view) { return {view.address, view.address + view.span_bytes()}; }
+inline runtime::ByteRange bytes_of(const std::optional<View>& view) {
+  return view ? bytes_of(*view) : runtime::ByteRange{};
+}
 
 class KernelAhead {
  public:
-  explicit KernelAhead(const Stream& stream) : writes_(stream.device().backend().writes_ahead(stream.native())) {}
+  KernelAhead() = default;  // nothing is known
+  explicit KernelAhead(const Stream& stream) : kernel_(stream.device().backend().kernel_ahead(stream.native())) {}
   // Whether it is known, and writes nothing there.
   bool leaves(const runtime::ByteRange& bytes) const {
-    if (!writes_) return false;
-    for (const runtime::ByteRange& written : *writes_)
+    if (!kernel_) return false;
+    for (const runtime::ByteRange& written : kernel_->writes)
       if (written.meets(bytes)) return false;
     return true;
   }
-
-  // Of the launch that was just made, for the next one. Only for kernels that let the next start
-  // (griddepcontrol.launch_dependents) when those ahead of them have ended, not before: else the next would have to
-  // know of these too.
-  static void note(const Stream& stream, std::initializer_list<runtime::ByteRange> writes) {
-    stream.device().backend().note_writes(stream.native(), {writes.begin(), writes.size()});
-  }
+  runtime::Place place() const { return kernel_ ? kernel_->place : runtime::Place{}; }
 
  private:
-  std::optional<std::vector<runtime::ByteRange>> writes_;
+  std::optional<runtime::KernelAhead> kernel_;
 };
+
+// A kernel with one struct of arguments.
+template <class Arguments>
+void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config, const Arguments& arguments,
+            const runtime::LaunchNotes& notes) {
+  const Argument argument = wm::detail::as_argument(arguments);
+  runtime::launch(stream, kernel, config, {&argument, 1}, notes);
+}
 
 }  // namespace wm::ops

@@ -56,7 +56,8 @@ std::optional<GemmPlan> early_plan(const GemmChoice& choice, const GemmKind& kin
       plan = other;
       break;
     }
-  if (plan == taken || !plan.valid() || !plan.has_room()) return std::nullopt;
+  const bool fits = static_cast<std::size_t>(plan.shared_bytes()) + 1024 <= rates.shared_bytes;
+  if (plan == taken || !plan.valid() || !plan.has_room() || !fits) return std::nullopt;
   return plan;
 }
 

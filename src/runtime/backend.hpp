@@ -50,6 +50,26 @@ struct ByteRange {
   bool meets(const ByteRange& other) const { return begin < other.end && other.begin < end; }
 };
 
+// A place in a captured stream, of all there ever were: behind one node of one capture. Zeros: none.
+struct Place {
+  std::uint64_t capture = 0, node = 0;
+  bool operator==(const Place&) const = default;
+};
+// What a kernel launched next may find still running.
+struct KernelAhead {
+  Place place;                    // behind it
+  std::vector<ByteRange> writes;  // all that it writes
+};
+// What a launch tells of itself, and relies on.
+struct LaunchNotes {
+  // All that the kernel writes, where it is known, and where the kernel lets the next one start
+  // (griddepcontrol.launch_dependents) only when those ahead of itself have ended; else none.
+  std::span<const ByteRange> writes{};
+  // Where the kernel reads something before those ahead have ended: the place at which that was found to be safe. At
+  // any other it starts when they have ended.
+  Place place{};
+};
+
 // Code on a device; unloaded when destroyed.
 class LoadedModule {
  public:
@@ -90,18 +110,17 @@ class Backend {
 
   virtual std::shared_ptr<LoadedModule> load(const Code& code) = 0;
   virtual void launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
-                      std::span<const Argument> arguments) = 0;
-
-  // Of the kernel that was launched last in the stream: all that it writes. It lets the next kernel start only when
-  // those ahead of itself have ended.
-  virtual void note_writes(void* stream, std::span<const ByteRange> writes) = 0;
-  // What may still be written when a kernel starts that is launched now: what was noted of the one ahead. Nothing where
-  // that is not known.
-  virtual std::optional<std::vector<ByteRange>> writes_ahead(void* stream) = 0;
+                      std::span<const Argument> arguments, const LaunchNotes& notes) = 0;
+  // Nothing where it is not known which one it is, or what it writes.
+  virtual std::optional<KernelAhead> kernel_ahead(void* stream) = 0;
 
   // Encodes a specification that the builder has found legal.
   virtual TensorMap encode(const TensorMapSpec& spec) = 0;
 };
+
+// wm::launch with notes.
+void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config, std::span<const Argument> arguments,
+            const LaunchNotes& notes);
 
 // The GPUs there are; where there is none, `problem` says why.
 std::vector<DeviceInfo> list_cuda_devices(std::string& problem);

@@ -72,15 +72,19 @@ void check_arguments(const Kernel& kernel, std::span<const Argument> arguments) 
 
 }  // namespace
 
-void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config,
-            std::span<const Argument> arguments) {
+void runtime::launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config,
+                     std::span<const Argument> arguments, const LaunchNotes& notes) {
   const DeviceInfo& device = kernel.device().info();
   if (stream.device() != kernel.device()) [[unlikely]]
     refuse(kernel, fmt::format("the stream is one of {}", stream.device().info().id));
   check_shape(kernel, device, config);
   check_shared(kernel, device, config);
   check_arguments(kernel, arguments);
-  kernel.device().backend().launch(stream.native(), kernel.loaded(), config, arguments);
+  kernel.device().backend().launch(stream.native(), kernel.loaded(), config, arguments, notes);
+}
+void launch(const Stream& stream, const Kernel& kernel, const LaunchConfig& config,
+            std::span<const Argument> arguments) {
+  runtime::launch(stream, kernel, config, arguments, {});
 }
 
 std::string runtime::describe(const LaunchConfig& config) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/gemm_case.hpp"
+#include "ops/gemm_launch.hpp"
 #include "ops/kernel_ahead.hpp"
 #include "ops/schedules.hpp"
 #include "ops/settings.hpp"
@@ -15,6 +16,7 @@
 #include "warpmill/attention.hpp"
 #include "warpmill/buffer.hpp"
 #include "warpmill/error.hpp"
+#include "warpmill/module.hpp"
 #include "warpmill/virtual.hpp"
 
 namespace wm::test {
@@ -98,9 +100,27 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
   }
 }
 
-// Behind a product that does not write them, operands are loaded before it has ended: into stages of several tiles, as
+// A kernel that does nothing, and what is told of it.
+class Teller {
+ public:
+  explicit Teller(const Stream& stream)
+      : stream_(stream),
+        kernel_(
+            Module::load_ptx(stream.device(), ".version 8.0\n.target sm_90a\n.address_size 64\n.entry none() { ret; }")
+                .kernel("none")) {}
+  void tell(std::initializer_list<runtime::ByteRange> writes) const {
+    runtime::launch(stream_, kernel_, {.grid = {1}, .block = {1}}, {}, {.writes = writes});
+  }
+
+ private:
+  const Stream& stream_;
+  Kernel kernel_;
+};
+
+// Behind a kernel that does not write them, operands are loaded before it has ended: into stages of several tiles, as
 // many as there are or fewer; of one operand, or of both. Sharing one, in pieces.
 TEST_F(GemmModes, LoadsAheadOfTheKernelAheadAndTheJudgeIsSilent) {
+  const Teller teller(stream);
   for (const GemmCase& c : {
            GemmCase{.m = 7, .n = 600, .k = 304, .plan = "64x16 s7 c1x1 g1 exchange"},
            GemmCase{.m = 7, .n = 600, .k = 304, .plan = "128x16 s3 c1x1 exchange"},
@@ -121,36 +141,73 @@ TEST_F(GemmModes, LoadsAheadOfTheKernelAheadAndTheJudgeIsSilent) {
     for (const View* written : std::initializer_list<const View*>{nullptr, &request.a, &request.b})
       in_every_schedule(device, 1, [&] {
         product.reset();
-        ops::KernelAhead::note(stream, {written ? ops::bytes_of(*written) : runtime::ByteRange{}});
+        teller.tell({written ? ops::bytes_of(*written) : runtime::ByteRange{1, 2}});
         const bool streams = written != (c.m < c.n ? &request.b : &request.a);
         EXPECT_EQ(gemm(stream, request).early, streams);
         EXPECT_TRUE(product.result() == first);
       });
+    GemmRequest late = request;
+    late.early = false;
+    teller.tell({{1, 2}});
+    EXPECT_FALSE(gemm(stream, late).early) << "not wanted";
   }
+}
+
+// Of a kernel's A and B, which change places with the caller's where the plan says so.
+TEST_F(GemmModes, LoadsThatOperandEarlyWhichTheKernelAheadLeaves) {
+  GemmRun wide(device, {.m = 7, .n = 600, .k = 304}), tall(device, {.m = 600, .n = 7, .k = 304});
+  const auto early = [&](const GemmRun& run, const char* text, ops::EarlyOperands operands) {
+    const ops::GemmProblem problem = ops::understand(stream, run.request(), TensorInstruction::wgmma);
+    const GemmPlan plan = plan::plan_from_text(text, problem.kind);
+    const GemmArguments arguments = ops::prepare_launches(device, problem, plan, operands).front().arguments;
+    return ops::EarlyOperands{arguments.a_early, arguments.b_early};
+  };
+  using Early = ops::EarlyOperands;
+  EXPECT_EQ(early(wide, "64x16 s3 c1x1 g1 exchange", {.b = true}), (Early{.a = true}));
+  EXPECT_EQ(early(wide, "64x16 s3 c1x1 g1 exchange", {.a = true}), Early{}) << "seven rows are no use by themselves";
+  EXPECT_EQ(early(wide, "64x16 s3 c1x1 g1 exchange", {.a = true, .b = true}), (Early{.a = true, .b = true}));
+  EXPECT_EQ(early(tall, "64x16 s3 c1x1 g1", {.a = true}), (Early{.a = true}));
+  EXPECT_EQ(early(tall, "64x16 s3 c1x1 g1", {.b = true}), Early{});
+  EXPECT_EQ(early(wide, "64x64 s3 c1x1 g1", {.b = true}), (Early{.b = true}));
+  EXPECT_EQ(early(wide, "64x64 s3 g1 multistage", {.a = true, .b = true}), Early{});
+  GemmRun square(device, {.m = 600, .n = 600, .k = 304});
+  EXPECT_EQ(early(square, "64x64 s3 c1x1 g1", {.a = true, .b = true}), Early{}) << "nothing streams";
+  GemmRun few(device, {.m = 7, .n = 100, .k = 304});
+  EXPECT_EQ(early(few, "64x16 s3 c1x1 g1 exchange", {.b = true}), Early{}) << "two blocks for four multiprocessors";
+  EXPECT_EQ(early(few, "192x16 s3 c1x1 g3 exchange", {.b = true}), (Early{.a = true})) << "tall ones all the same";
 }
 
 // What is told of a product, and of an attention: what they write, until another kernel comes.
 TEST_F(GemmModes, KnowsWhatTheKernelAheadWrites) {
+  const auto leaves = [&](const auto& what) { return ops::KernelAhead(stream).leaves(ops::bytes_of(what)); };
   GemmRun product(device, {.m = 100, .n = 100, .k = 1000, .epilogue = {.amax = true}, .plan = "128x64 s3 split"});
   const GemmRequest request = product.request();
-  gemm(stream, request);
-  const ops::KernelAhead ahead(stream);
-  EXPECT_TRUE(ahead.leaves(ops::bytes_of(request.a)));
-  EXPECT_TRUE(ahead.leaves(ops::bytes_of(request.b)));
-  EXPECT_FALSE(ahead.leaves(ops::bytes_of(request.d)));
-  EXPECT_FALSE(
-      ahead.leaves({request.d.address + request.d.span_bytes() - 1, request.d.address + request.d.span_bytes()}));
-  EXPECT_FALSE(ahead.leaves(ops::bytes_of(*request.epilogue.amax)));
-  EXPECT_FALSE(ahead.leaves({ops::workspace_of(stream, 1), ops::workspace_of(stream, 1) + 1}));
-  const Buffer small = Buffer::of<wm::bf16>(device, std::vector<wm::bf16>(64 * 64)), out(device, 64 * 64 * 2);
-  const View square = small.view<wm::bf16>({1, 1, 64, 64}), attended = out.view<wm::bf16>({1, 1, 64, 64});
-  attention(stream, {.q = square, .k = square, .v = square, .out = attended});
-  EXPECT_TRUE(ops::KernelAhead(stream).leaves(ops::bytes_of(request.d)));
-  EXPECT_FALSE(ops::KernelAhead(stream).leaves(ops::bytes_of(attended)));
-  GemmRun others(device,
-                 {.m = 100, .n = 104, .k = 104, .plan = "64x64 s3 g1 multistage"});  // lets the next start at once
-  gemm(stream, others.request());
-  EXPECT_FALSE(ops::KernelAhead(stream).leaves(ops::bytes_of(request.a)));
+  EXPECT_FALSE(gemm(stream, request).early) << "an amax is cleared before it";
+  EXPECT_TRUE(leaves(request.a));
+  EXPECT_TRUE(leaves(request.b));
+  EXPECT_FALSE(leaves(request.d));
+  const std::uint64_t end = request.d.address + request.d.span_bytes(), sums = ops::workspace_of(stream, 1);
+  EXPECT_FALSE(ops::KernelAhead(stream).leaves({end - 1, end}));
+  EXPECT_TRUE(ops::KernelAhead(stream).leaves({end, end + 1}));
+  EXPECT_FALSE(leaves(request.epilogue.amax));
+  EXPECT_FALSE(ops::KernelAhead(stream).leaves({sums, sums + 1}));
+  const Buffer small = Buffer::of<wm::bf16>(device, std::vector<wm::bf16>(64 * 64)), out(device, 64 * 64 * 2),
+               logarithms(device, 64 * 4);
+  const View square = small.view<wm::bf16>({1, 1, 64, 64}), attended = out.view<wm::bf16>({1, 1, 64, 64}),
+             lse = logarithms.view<float>({1, 1, 64});
+  attention(stream, {.q = square, .k = square, .v = square, .out = attended, .lse = lse});
+  EXPECT_TRUE(leaves(request.d));
+  EXPECT_FALSE(leaves(attended));
+  EXPECT_FALSE(leaves(lse));
+  // Kernels of which nothing is told: one that lets the next start at once, and one whose matrices lie anywhere.
+  for (const GemmCase& c : {GemmCase{.m = 100, .n = 104, .k = 104, .plan = "64x64 s3 g1 multistage"},
+                            GemmCase{.m = 64, .n = 48, .k = 200, .batch = 3, .listed = true}}) {
+    Teller(stream).tell({{1, 2}});
+    EXPECT_TRUE(leaves(request.a));
+    GemmRun others(device, c);
+    gemm(stream, others.request());
+    EXPECT_FALSE(leaves(request.a)) << describe(c);
+  }
 }
 
 // Several other pieces of a tile are asked for at once: a full round of them and a rest. In a cluster first, or not; by

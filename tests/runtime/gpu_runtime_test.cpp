@@ -313,11 +313,12 @@ TEST(Gpu, SaysHowMuchMemoryThereWas) {
 TEST(Gpu, ALaunchTheDriverRefusesIsExplained) {
   const Kernel kernel = Module::load_ptx(gpu(), test::signatures_ptx).kernel("nothing");
   EXPECT_REFUSED(
-      gpu().backend().launch(nullptr, kernel.loaded(), {.grid = {1}, .block = {2048}}, {}), launch,
+      gpu().backend().launch(nullptr, kernel.loaded(), {.grid = {1}, .block = {2048}}, {}, {}), launch,
       "launching 'nothing' on cuda:0 (grid 1x1x1, block 2048x1x1, 0 B of dynamic shared memory): CUDA answered "
       "CUDA_ERROR_INVALID_VALUE");
-  EXPECT_REFUSED(gpu().backend().launch(nullptr, kernel.loaded(), {.grid = {64}, .block = {1}, .cluster = {32}}, {}),
-                 launch, "cluster 32x1x1");
+  EXPECT_REFUSED(
+      gpu().backend().launch(nullptr, kernel.loaded(), {.grid = {64}, .block = {1}, .cluster = {32}}, {}, {}), launch,
+      "cluster 32x1x1");
   EXPECT_NO_THROW(launch(Stream(gpu()), kernel, one_thread));
 }
 

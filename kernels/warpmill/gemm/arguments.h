@@ -24,7 +24,7 @@ struct GemmArguments {
   unsigned m, n, k;
   unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2
   bool a_early, b_early;                  // the kernel ahead does not write it: loaded before that has ended
-  unsigned a_ahead, b_ahead;              // steps of others that are brought into L2 before then
+  unsigned a_ahead, b_ahead;              // steps of each that are brought into L2 before then, where none is loaded
   unsigned long long partials;            // workspace of a split plan
   unsigned long long a_scales, b_scales;  // blocks of them (block_format.h), and how many of 128 rows
   unsigned a_scale_blocks, b_scale_blocks;

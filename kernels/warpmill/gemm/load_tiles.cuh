@@ -20,6 +20,7 @@ WM_DEVICE u32 load_early(const ArgumentsOf<plan>& args, GemmShared<plan>& shared
     const Corner corner = place.corner(args.work.tile(piece.tile));
     const u32 first = place.first_stage(piece);
     for (u32 step = first; step < first + piece.steps && stages < plan.stages; ++step, ++stages) {
+      stamp<"load", "copy">(step);
       const Stage stage = ring.acquire();
       if (args.a_early) load_a(stage, args, shared, corner, step, place);
       if (args.b_early) load_b(stage, args, shared, corner, step, place);
@@ -50,6 +51,7 @@ WM_DEVICE void load_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& share
     for (u32 step = first; step < first + piece.steps; ++step) {
       if constexpr (plan.loads_early()) {
         if (begun > 0) {
+          stamp<"load", "copy">(step);
           const Stage stage = ring.next();
           if (!args.a_early) load_a(stage, args, shared, corner, step, place);
           if (!args.b_early) load_b(stage, args, shared, corner, step, place);

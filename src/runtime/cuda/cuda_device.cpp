@@ -223,62 +223,42 @@ void CudaDevice::fill(void* stream, std::uint64_t destination, std::byte value, 
 
 std::shared_ptr<LoadedModule> CudaDevice::load(const Code& code) { return load_module(shared_from_this(), code); }
 
-bool CudaDevice::is_captured(void* stream) const {
-  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver_.stream_capturing(as_stream(stream), &capturing) == CUDA_SUCCESS &&
-         capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-std::optional<CudaDevice::Place> CudaDevice::place_in_capture(void* stream) const {
+std::optional<Place> CudaDevice::place_in_capture(void* stream) const {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t capture = 0;
   const CUgraphNode* ahead = nullptr;
   const CUgraphEdgeData* edges = nullptr;
   std::size_t count = 0;
-  if (driver_.stream_capture(as_stream(stream), &capturing, &capture, nullptr, &ahead, &edges, &count) !=
+  if (!driver_.stream_capture ||
+      driver_.stream_capture(as_stream(stream), &capturing, &capture, nullptr, &ahead, &edges, &count) !=
           CUDA_SUCCESS ||
-      count != 1)
+      capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return std::nullopt;
-  return Place{capture, ahead[0]};
+  return Place{capture, count == 1 ? reinterpret_cast<std::uint64_t>(ahead[0]) : 0};
 }
-
-// A kernel may start before the one ahead of it has ended, if that one lets it. Where it does not, what prepares the
-// early start only costs (docs/gemm.md): while a stream is captured we can see what is ahead.
-bool CudaDevice::may_start_early(void* stream, CUfunction kernel) {
-  if (!driver_.stream_capture || !is_captured(stream)) return true;
-  const std::lock_guard lock(early_mutex_);
-  early_kernels_.insert(kernel);
+CUfunction CudaDevice::kernel_behind(const Place& place) const {
+  const auto node = reinterpret_cast<CUgraphNode>(place.node);
   CUgraphNodeType type{};
   CUDA_KERNEL_NODE_PARAMS parameters{};
-  const std::optional<Place> place = place_in_capture(stream);
-  return place && driver_.node_type(place->ahead, &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_KERNEL &&
-         driver_.kernel_node_parameters(place->ahead, &parameters) == CUDA_SUCCESS &&
-         early_kernels_.contains(parameters.func);
+  const bool is_kernel = node && driver_.node_type(node, &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_KERNEL &&
+                         driver_.kernel_node_parameters(node, &parameters) == CUDA_SUCCESS;
+  return is_kernel ? parameters.func : nullptr;
 }
 
 // Only a capture shows what is ahead: in a stream somebody else may have launched something since.
-void CudaDevice::note_writes(void* stream, std::span<const ByteRange> writes) {
+std::optional<KernelAhead> CudaDevice::kernel_ahead(void* stream) {
   const Current current(*this);
-  if (!driver_.stream_capture || !is_captured(stream)) return;
-  const std::optional<Place> place = place_in_capture(stream);
-  if (!place) return;
-  const std::lock_guard lock(early_mutex_);
-  noted_.emplace_front(*place, std::vector(writes.begin(), writes.end()));
-  constexpr std::size_t most = 64;  // the next launch of a stream asks for its last one
-  if (noted_.size() > most) noted_.pop_back();
-}
-std::optional<std::vector<ByteRange>> CudaDevice::writes_ahead(void* stream) {
-  const Current current(*this);
-  if (!driver_.stream_capture || !is_captured(stream)) return std::nullopt;
   const std::optional<Place> place = place_in_capture(stream);
   if (!place) return std::nullopt;
-  const std::lock_guard lock(early_mutex_);
-  const auto found = std::ranges::find(noted_, *place, &std::pair<Place, std::vector<ByteRange>>::first);
-  return found == noted_.end() ? std::nullopt : std::optional(found->second);
+  const std::lock_guard lock(capture_mutex_);
+  const auto found = std::ranges::find(told_, *place, &KernelAhead::place);
+  return found == told_.end() ? std::nullopt : std::optional(*found);
 }
 
 void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
-                        std::span<const Argument> arguments) {
+                        std::span<const Argument> arguments, const LaunchNotes& notes) {
   const Current current(*this);
+  const auto function = static_cast<CUfunction>(kernel.native);
   // Kernels have few parameters; one with more than these pays an allocation.
   std::array<void*, 64> few;
   std::vector<void*> many;
@@ -293,8 +273,14 @@ void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchCo
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attribute.value.clusterDim = {config.cluster.x, config.cluster.y, config.cluster.z};
   }
-  if (config.programmatic_dependent && info_.arch.major >= 9 &&
-      may_start_early(stream, static_cast<CUfunction>(kernel.native))) {
+  // A kernel may start before the one ahead of it has ended, if that one lets it. Where it does not, what prepares the
+  // early start only costs (docs/gemm.md): while a stream is captured we can see what is ahead.
+  const bool dependent = config.programmatic_dependent && info_.arch.major >= 9;
+  const std::optional<Place> before = dependent ? place_in_capture(stream) : std::nullopt;
+  std::unique_lock lock(capture_mutex_, std::defer_lock);
+  if (before) lock.lock();
+  const bool as_found = notes.place == Place{} || notes.place == before;
+  if (dependent && as_found && (!before || early_kernels_.contains(kernel_behind(*before)))) {
     CUlaunchAttribute& attribute = attributes[attribute_count++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
@@ -310,9 +296,17 @@ void CudaDevice::launch(void* stream, const LoadedKernel& kernel, const LaunchCo
                               .attrs = attributes.data(),
                               .numAttrs = attribute_count};
   check(
-      driver_.launch(&native, static_cast<CUfunction>(kernel.native), values, nullptr),
+      driver_.launch(&native, function, values, nullptr),
       [&] { return fmt::format("launching '{}' on {} ({})", kernel.name, info_.id, describe(config)); },
       ErrorCode::launch);
+  if (!before) return;
+  early_kernels_.insert(function);
+  // Somebody else may have captured something into the stream since: then the node is not ours.
+  const std::optional<Place> after = notes.writes.empty() ? std::nullopt : place_in_capture(stream);
+  if (!after || kernel_behind(*after) != function) return;
+  told_.push_front({*after, {notes.writes.begin(), notes.writes.end()}});
+  constexpr std::size_t most = 64;  // the next launch of a stream asks for its last one
+  if (told_.size() > most) told_.pop_back();
 }
 
 TensorMap CudaDevice::encode(const TensorMapSpec& spec) {

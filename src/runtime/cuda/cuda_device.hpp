@@ -41,10 +41,9 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   void copy(void* stream, std::uint64_t destination, std::uint64_t source, std::size_t bytes) override;
   void fill(void* stream, std::uint64_t destination, std::byte value, std::size_t bytes) override;
   std::shared_ptr<LoadedModule> load(const Code& code) override;
-  void launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
-              std::span<const Argument> arguments) override;
-  void note_writes(void* stream, std::span<const ByteRange> writes) override;
-  std::optional<std::vector<ByteRange>> writes_ahead(void* stream) override;
+  void launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config, std::span<const Argument> arguments,
+              const LaunchNotes& notes) override;
+  std::optional<KernelAhead> kernel_ahead(void* stream) override;
   TensorMap encode(const TensorMapSpec& spec) override;
 
   const Driver& driver() const { return driver_; }
@@ -81,26 +80,19 @@ class CudaDevice final : public Backend, public std::enable_shared_from_this<Cud
   [[noreturn]] void fail(CUresult result, const std::string& doing, ErrorCode otherwise);
 
  private:
-  // Where a captured stream stands: which capture it is, of all there ever were, and the only node that comes before
-  // what is captured next.
-  struct Place {
-    unsigned long long capture = 0;
-    CUgraphNode ahead = nullptr;
-    bool operator==(const Place&) const = default;
-  };
-  bool is_captured(void* stream) const;
+  // Nothing where the stream is not captured; no node where there is none before what is captured next, or several.
   std::optional<Place> place_in_capture(void* stream) const;
-  bool may_start_early(void* stream, CUfunction kernel);
+  CUfunction kernel_behind(const Place& place) const;  // ahead of what is captured there; nullptr: no kernel
 
   const Driver& driver_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   DeviceInfo info_;
   std::mutex failure_mutex_;
-  std::string first_failure_;  // of a kernel; the context is of no use from then on
-  std::mutex early_mutex_;
+  std::string first_failure_;           // of a kernel; the context is of no use from then on
+  std::mutex capture_mutex_;            // from a captured launch to what is known of its node
   std::set<CUfunction> early_kernels_;  // that let the next kernel start early, of those that were captured
-  std::deque<std::pair<Place, std::vector<ByteRange>>> noted_;  // what captured kernels write; the latest come first
+  std::deque<KernelAhead> told_;        // of captured kernels; the latest come first
 };
 
 // cuda_module.cpp

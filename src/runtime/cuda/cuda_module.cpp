@@ -34,7 +34,7 @@ class CudaModule final : public LoadedModule {
   CudaModule(std::shared_ptr<CudaDevice> device, const Code& code)
       : device_(std::move(device)), name_(code.name), summary_(code.summary) {
     const CudaDevice::Current current(*device_);
-    if (code.cubin.empty())
+    if (code.cubin.empty() || (driver().own && !code.ptx.empty()))
       load_ptx(code);
     else
       load_cubin(code);

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "common/environment.hpp"
+
 namespace wm::runtime::cuda {
 namespace {
 
@@ -18,11 +20,14 @@ class Library {
   Library() {
     void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: the driver does not like it
     if (!handle) give_up(fmt::format("no NVIDIA driver: {}; install one, or use the virtual device", dlerror()));
-    if (dlsym(handle, "warpmill_virtual_driver"))
+    own_ = dlsym(handle, "warpmill_virtual_driver") != nullptr;
+    if (own_ && environment("WARPMILL_OWN_DRIVER").empty())  // set by tests of this side of the driver
       give_up("no NVIDIA driver: this process was given Warpmill's own (`warpmill run`); use the virtual device");
     resolve_ = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(handle, "cuGetProcAddress_v2"));
     if (!resolve_) give_up("the NVIDIA driver is older than CUDA 12.0; update it");
   }
+
+  bool own() const { return own_; }
 
   // cuGetProcAddress gives the newest version of a function that is not newer than the one asked for. A function takes
   // its version from the name of its pointer type.
@@ -42,6 +47,7 @@ class Library {
 
  private:
   PFN_cuGetProcAddress_v12000 resolve_ = nullptr;
+  bool own_ = false;
 };
 
 Driver open() {
@@ -74,6 +80,7 @@ Driver open() {
   library.required(driver.synchronize_stream, "cuStreamSynchronize", 2000);
   library.required(driver.stream_context, "cuStreamGetCtx", 9020);
   library.required(driver.stream_number, "cuStreamGetId", 12000);
+  driver.own = library.own();
   library.required(driver.stream_capturing, "cuStreamIsCapturing", 10000);
   library.optional(driver.stream_capture, "cuStreamGetCaptureInfo", 12030);
   library.required(driver.node_type, "cuGraphNodeGetType", 10000);

@@ -70,6 +70,8 @@ struct Driver {
   PFN_cuTensorMapEncodeIm2col_v12000 encode_im2col;
   PFN_cuTensorMapEncodeIm2colWide_v12080 encode_im2col_wide;  // optional
 
+  bool own = false;  // Warpmill's (src/cudart), which executes PTX
+
   // Opened and initialised once. Throws not_found with the reason where there is no driver or no GPU.
   static const Driver& get();
 

@@ -150,8 +150,8 @@ class VirtualDevice final : public Backend {
   }
 
   // A kernel at a time, each on all the host's cores.
-  void launch(void*, const LoadedKernel& kernel, const LaunchConfig& config,
-              std::span<const Argument> arguments) override {
+  void launch(void*, const LoadedKernel& kernel, const LaunchConfig& config, std::span<const Argument> arguments,
+              const LaunchNotes& notes) override {
     const auto& loaded = *static_cast<const VirtualKernel*>(kernel.native);
     std::vector<std::byte> parameters(loaded.kernel->parameter_bytes);
     for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -159,7 +159,8 @@ class VirtualDevice final : public Backend {
     const vgpu::LaunchShape shape{config.grid, config.block, config.cluster, config.shared_bytes};
 
     const std::lock_guard lock(mutex_);
-    noted_.reset();
+    told_.reset();
+    if (!notes.writes.empty()) told_ = {{}, {notes.writes.begin(), notes.writes.end()}};
     const auto show = [this] { std::fwrite(report_.printed.data(), 1, report_.printed.size(), stdout); };
     try {
       machine_->run(*loaded.program, *loaded.kernel, shape, parameters, options_, report_);
@@ -170,14 +171,11 @@ class VirtualDevice final : public Backend {
     show();
   }
 
-  // A kernel has ended before the next one starts; but what is decided by it is decided as on a GPU.
-  void note_writes(void*, std::span<const ByteRange> writes) override {
+  // A kernel has ended before the next one starts, whatever its stream: nothing depends on what is told but that
+  // kernels which begin early run here too.
+  std::optional<KernelAhead> kernel_ahead(void*) override {
     const std::lock_guard lock(mutex_);
-    noted_.emplace(writes.begin(), writes.end());
-  }
-  std::optional<std::vector<ByteRange>> writes_ahead(void*) override {
-    const std::lock_guard lock(mutex_);
-    return noted_;
+    return told_;
   }
 
   TensorMap encode(const TensorMapSpec& spec) override { return tensor_map::encode_virtual(spec); }
@@ -204,7 +202,7 @@ class VirtualDevice final : public Backend {
   mutable std::mutex mutex_;  // loads and runs; memory takes care of itself
   vgpu::RunOptions options_;
   vgpu::RunReport report_;
-  std::optional<std::vector<ByteRange>> noted_;  // of the last launch
+  std::optional<KernelAhead> told_;  // of the last launch
 };
 
 VirtualDevice& virtual_device(const Device& device) {
