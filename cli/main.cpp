@@ -73,7 +73,7 @@ void add_product(CLI::App& app, Command& command) {
 constexpr const char* plan_help =
     "a plan by hand: tile, stages, cluster, as in '128x256 s4 c2x1' (c1x1x2: two blocks share a tile along k), and "
     "after them g1 (multiply groups), pingpong, multistage or mma (multistage for sm_80), split or split2 (pieces of "
-    "k), exchange, b8 (tile rows walked together)";
+    "k), spread (all their blocks finish a tile), exchange, b8 (tile rows walked together)";
 
 constexpr const char* check_device_help = "virtual:ARCH[:sms=N]; without it virtual:sm_90a:sms=4";
 constexpr const char* chip_help = "its name: whose plans, and whose measurements of them";

@@ -256,15 +256,21 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     call = prepare(device, state, key);
     state.calls.add(key, call);
   }
-  std::size_t workspace_bytes = 0;
-  for (const PreparedLaunch& part : call->launches) workspace_bytes = std::max(workspace_bytes, part.workspace_bytes);
+  std::size_t workspace_bytes = 0, sum_bytes = 0;
+  for (const PreparedLaunch& part : call->launches) {
+    workspace_bytes = std::max(workspace_bytes, part.workspace_bytes);
+    sum_bytes = std::max(sum_bytes, part.sum_bytes);
+  }
   const std::uint64_t partials = workspace_bytes > 0 ? ops::workspace_of(stream, workspace_bytes) : 0;
+  const std::uint64_t sums = sum_bytes > 0 ? ops::unset_workspace_of(stream, sum_bytes) : 0;
   clear_amax();
   // For the next call: what this launch writes, if it is one alone, of matrices that lie in order, by a kernel that
   // lets the next start when those ahead have ended.
   const GemmPlan& plan = call->result.plan;
-  const runtime::ByteRange writes[] = {
-      ops::bytes_of(request.d), ops::bytes_of(request.epilogue.amax), {partials, partials + workspace_bytes}};
+  const runtime::ByteRange writes[] = {ops::bytes_of(request.d),
+                                       ops::bytes_of(request.epilogue.amax),
+                                       {partials, partials + workspace_bytes},
+                                       {sums, sums + sum_bytes}};
   const bool tells = plan.instruction == TensorInstruction::wgmma && plan.load_group() && !request.batch;
   const runtime::LaunchNotes notes{.writes = {writes, tells ? std::size(writes) : 0},
                                    .place = call->result.early ? ahead.place() : runtime::Place{}};
@@ -277,6 +283,7 @@ GemmResult run(const Stream& stream, const GemmRequest& request, CallKey key) {
     arguments.alpha = request.epilogue.alpha;
     arguments.beta = request.epilogue.beta;
     arguments.partials = partials;
+    arguments.sums = sums;
     if (part.numbers)
       launch(stream, call->kernel, config, ListedGemmArguments{arguments, *part.numbers});
     else if (part.scale_maps)

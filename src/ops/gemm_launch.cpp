@@ -211,6 +211,7 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
                                 .a_ahead = a_streams ? ahead : 0,
                                 .b_ahead = b_streams ? ahead : 0,
                                 .partials = 0,
+                                .sums = 0,
                                 .a_scales = p.a_scales.address,
                                 .b_scales = p.b_scales.address,
                                 .a_scale_blocks = p.a_scales.blocks,
@@ -227,8 +228,10 @@ PreparedLaunch prepare_launch(const Device& device, const GemmProblem& p, const 
   if (plan.scales_by_map())
     scale_maps = std::make_unique<ScaleMaps>(ScaleMaps{map_scales(device, p.a_scales, p.m, plan.tile.m, plan),
                                                        map_scales(device, p.b_scales, p.n, plan.tile.n, plan)});
-  return {config, arguments, std::move(numbers), std::move(scale_maps),
-          shares ? std::size_t(blocks) * plan.partial_bytes() : 0};
+  const std::size_t sum_bytes = shares ? std::size_t(blocks) * plan.partial_bytes() : 0;
+  if (!plan.spread) return {config, arguments, std::move(numbers), std::move(scale_maps), sum_bytes, 0};
+  const std::size_t state_bytes = std::size_t(work.shared_tiles) * plan.spread_state_bytes();
+  return {config, arguments, std::move(numbers), std::move(scale_maps), state_bytes, sum_bytes};
 }
 
 }  // namespace

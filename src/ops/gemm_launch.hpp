@@ -17,6 +17,7 @@ struct PreparedLaunch {
   std::unique_ptr<MatrixNumbers> numbers;  // of a listed batch
   std::unique_ptr<ScaleMaps> scale_maps;   // of a plan that brings scales by them
   std::size_t workspace_bytes;             // of a split plan
+  std::size_t sum_bytes;                   // of one that spreads tiles
 };
 
 // Operands that the kernel ahead in the stream is known not to write.

@@ -80,6 +80,15 @@ struct Counters {
   }
 };
 
+std::uint64_t address_in(Workspaces& all, const Stream& stream, std::size_t bytes, bool zeroed) {
+  const auto held = all.get(stream, bytes, zeroed);
+  if (!held)
+    throw Error(ErrorCode::invalid_argument,
+                "this product needs workspace, and memory cannot be allocated while the stream is captured: run it "
+                "once on this stream before the capture");
+  return held->address;
+}
+
 // A run on the virtual GPU may be stopped half way, and then it has cleared nothing.
 std::uint64_t cleared(const Stream& stream, std::uint64_t address, std::size_t bytes) {
   if (stream.device().info().kind == DeviceKind::virtual_gpu) stream.fill(address, std::byte{0}, bytes);
@@ -117,12 +126,12 @@ std::uint64_t counter_of(const Stream& stream) {
 
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes) {
   static auto& all = *new Workspaces;  // never destroyed: no order at exit
-  const auto held = all.get(stream, bytes, true);
-  if (!held)
-    throw Error(ErrorCode::invalid_argument,
-                "this product needs workspace, and memory cannot be allocated while the stream is captured: run it "
-                "once on this stream before the capture");
-  return cleared(stream, held->address, bytes);
+  return cleared(stream, address_in(all, stream, bytes, true), bytes);
+}
+
+std::uint64_t unset_workspace_of(const Stream& stream, std::size_t bytes) {
+  static auto& all = *new Workspaces;  // as above
+  return address_in(all, stream, bytes, false);
 }
 
 std::optional<Scratch> scratch_of(const Stream& stream, std::size_t bytes) try {

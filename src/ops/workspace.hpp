@@ -15,6 +15,9 @@ namespace wm::ops {
 // writes there clears it. Made and grown when needed, kept until the process ends: a captured graph may hold it.
 std::uint64_t workspace_of(const Stream& stream, std::size_t bytes);
 
+// The same, but whatever they hold: what a kernel of the stream reads there it has written.
+std::uint64_t unset_workspace_of(const Stream& stream, std::size_t bytes);
+
 // Bytes of a stream that one kernel writes and a later one reads, whatever they held before. Who has them puts both
 // into the stream before another thread may have them.
 struct Scratch {

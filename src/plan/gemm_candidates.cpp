@@ -20,13 +20,17 @@ class Collector {
   void add(GemmPlan plan, int most_stages = 16) {
     plan.kind = plan.exchange ? kind_.transposed() : kind_;
     if (shape_ && !suits(plan, *shape_)) return;
-    plan = plan.with_most_stages(most_stages);
-    if (plan.valid() && plan.has_room()) plans.push_back(plan);
+    const GemmPlan narrow = narrowed(plan, shape_.value_or(GemmShape{1, 1, 1}));
+    if (!shape_ || narrow == plan) add_if_valid(plan.with_most_stages(most_stages));
+    if (narrow != plan) add_if_valid(narrow.with_most_stages(most_stages));
   }
 
   std::vector<GemmPlan> plans;
 
  private:
+  void add_if_valid(const GemmPlan& plan) {
+    if (plan.valid() && plan.has_room()) plans.push_back(plan);
+  }
   bool suits(const GemmPlan& plan, const GemmShape& asked) const {
     if (plan.cluster_size() > rates_.multiprocessors) return false;
     const std::int64_t rows = plan.exchange ? asked.n : asked.m, columns = plan.exchange ? asked.m : asked.n;
@@ -55,6 +59,9 @@ class Collector {
     if (plan.tile.n == grain && plan.tile.m > 64 &&
         2 * ceil_divide(rows, 64) * tiles_of(grain) * asked.batch <= rates_.multiprocessors)
       return false;
+    // A few rows wait for memory, not for sums, and what was measured of them is older than these plans.
+    const std::int64_t few_rows = plan.spread ? 128 : plan.multicasts() && plan.cluster.k > 1 ? 96 : 0;
+    if (std::min(asked.m, asked.n) < few_rows) return false;
     // A GPC holds one cluster of more than 8, where it is whole, as most are on the largest Hopper.
     if (plan.cluster.k > 8 && (tiles > 4 || rates_.multiprocessors < 132)) return false;
     // Changing places matters for the grain of the few: many rows and columns are covered as well either way.
@@ -67,11 +74,22 @@ class Collector {
   std::optional<GemmShape> shape_;
 };
 
+GemmPlan spread(TileShape tile, ClusterShape cluster, bool exchange) {
+  return {.tile = tile,
+          .cluster = cluster,
+          .multiply_groups = tile.m == 64 ? 1 : 2,
+          .split = true,
+          .spread = true,
+          .exchange = exchange};
+}
+
 // For wgmma. Rows and columns may change places (exchange), so that the finer grain of columns serves the few rows.
 // What came within 3% of a shape's best in none of the measurements that the model is fitted to is left out.
 void add_wgmma_plans(Collector& to) {
   // Blocks of a cluster share operands: the more, the fewer bytes L2 has to give, and the later they start.
   constexpr ClusterShape sharing[] = {{2, 1}, {1, 2}, {1, 1}, {4, 1}, {1, 4}, {2, 2}, {4, 2}, {2, 4}};
+  constexpr ClusterShape sharing_both[] = {{2, 1, 2}, {2, 1, 3}, {2, 1, 4}, {1, 2, 2}, {1, 2, 3},
+                                           {1, 2, 4}, {4, 1, 2}, {1, 4, 2}, {2, 2, 2}};
   for (const bool exchange : {false, true})
     for (int n = 256; n >= 16; n -= 16) {
       for (const ClusterShape cluster : sharing) {
@@ -92,7 +110,12 @@ void add_wgmma_plans(Collector& to) {
           to.add({.pipelining = Pipelining::pingpong, .tile = {128, n}, .cluster = cluster, .exchange = exchange});
         if (n >= 96)
           to.add({.pipelining = Pipelining::pingpong, .tile = {64, n}, .cluster = cluster, .exchange = exchange});
-        // Clusters share tiles along k, through the workspace: all evenly, or so many each tile.
+        // Clusters share tiles along k, through the workspace: as many each tile, which they finish together, or one of
+        // them for all; in that case also all clusters evenly.
+        if (n >= 64 && n <= 128) to.add(spread({64, n}, cluster, exchange));
+        if (n >= 64) to.add(spread({128, n}, cluster, exchange));
+        const bool fits = n <= (blocks == 1 ? 160 : 144);  // 256x160 of two spills 4 bytes of a multiply thread
+        if (n >= 64 && fits && blocks <= 2) to.add(spread({256, n}, cluster, exchange));
         if (cluster.m == 1 && cluster.n > 1) continue;
         for (const int pieces : {0, 2, 3}) {
           if (pieces > 0 && blocks > 1) continue;
@@ -108,6 +131,13 @@ void add_wgmma_plans(Collector& to) {
         if (parts <= 6 && !spills) to.add({.tile = {128, n}, .cluster = {1, 1, parts}, .exchange = exchange});
         if (n <= 176 && parts <= 4)
           to.add({.tile = {192, n}, .cluster = {1, 1, parts}, .multiply_groups = 3, .exchange = exchange});
+      }
+      // The same by blocks that share operands too; low tiles also with other clusters (of 128 rows that would spill).
+      for (const ClusterShape cluster : sharing_both) {
+        if (n >= 32) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
+        for (const bool split : {false, true})
+          if (n >= 32 && n <= 128)
+            to.add({.tile = {64, n}, .cluster = cluster, .multiply_groups = 1, .split = split, .exchange = exchange});
       }
       // For a few tiles and a long k there may be more than a portable cluster has.
       for (const int parts : {12, 16})
@@ -180,6 +210,13 @@ std::vector<GemmPlan> candidates(const GemmKind& kind, const ChipRates& rates, c
 }
 
 }  // namespace
+
+GemmPlan narrowed(const GemmPlan& plan, const GemmShape& shape) {
+  GemmPlan narrow = plan;
+  narrow.tile.n = GemmPlan::fewest_columns;
+  const bool fits = (plan.exchange ? shape.m : shape.n) <= GemmPlan::fewest_columns;
+  return fits && plan.tile.n == 16 && !narrow.column_problem() ? narrow : plan;
+}
 
 std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction instruction) {
   return candidates(kind, {.instruction = instruction}, std::nullopt);

@@ -14,4 +14,8 @@ std::vector<GemmPlan> candidate_plans(const GemmKind& kind, TensorInstruction in
 // blocks share tiles along k only where there are fewer tiles than multiprocessors.
 std::vector<GemmPlan> candidate_plans(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates);
 
+// A plan with tiles of 16 columns, with tiles of 8 where there are no more columns: what a tile does not fill, its
+// block asks for all the same.
+GemmPlan narrowed(const GemmPlan& plan, const GemmShape& shape);
+
 }  // namespace wm::plan

@@ -1,6 +1,7 @@
 // Tuned plans before the model.
 #include "plan/gemm_choice.hpp"
 
+#include "plan/gemm_candidates.hpp"
 #include "plan/gemm_plan_text.hpp"
 
 namespace wm::plan {
@@ -26,8 +27,9 @@ std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, c
 }
 
 // Kernels then overlap whatever the plan, and what is left to save are tiles: the fewer a block has, the better, as
-// long as all its copies can be asked for at once. Measured on an H200 (docs/gemm.md). Sums are added up in the same
-// order, so a product has the same bits behind whatever kernel.
+// long as all its copies can be asked for at once; and where each has one low tile, fewer stages, so that a block of
+// the next kernel finds room beside it. Measured on an H200 (docs/gemm.md). Sums are added up in the same order, so a
+// product has the same bits behind whatever kernel.
 std::optional<GemmPlan> early_plan(const GemmChoice& choice, const GemmKind& kind, const GemmShape& shape,
                                    const ChipRates& rates) {
   constexpr std::int64_t few = 16, most_steps = 16;
@@ -37,25 +39,34 @@ std::optional<GemmPlan> early_plan(const GemmChoice& choice, const GemmKind& kin
   const auto tiles_of = [&](int height) { return (rows + height - 1) / height; };
   const std::int64_t steps = (shape.k + taken.tile_k() - 1) / taken.tile_k();
   if (choice.tuned || !taken.loads_early() || taken.split || taken.cluster.k > 1 || shape.batch > 1 || columns > few ||
-      steps > most_steps || 2 * tiles_of(128) <= rates.multiprocessors)
+      steps > most_steps)
     return std::nullopt;
-  // Blocks on half the chip leave room for the next kernel's as they are.
-  const std::int64_t blocks = std::int64_t{schedule_of(taken, shape, rates).work.clusters} * taken.cluster_size();
-  if (2 * blocks <= rates.multiprocessors) return std::nullopt;
-  const auto tall = [&](int height) {
-    return GemmPlan{.kind = exchange ? kind.transposed() : kind,
-                    .tile = {height, few},
-                    .cluster = {1, 1},
-                    .multiply_groups = height == 192 ? 3 : 2,
-                    .exchange = exchange}
-        .with_most_stages();
+  const auto of_height = [&](int height) {
+    const GemmPlan plan{.kind = exchange ? kind.transposed() : kind,
+                        .tile = {height, few},
+                        .cluster = {1, 1},
+                        .multiply_groups = height == 64    ? 1
+                                           : height == 192 ? 3
+                                                           : 2,
+                        .exchange = exchange};
+    return narrowed(plan, shape).with_most_stages();
   };
-  GemmPlan plan = tall(128);
-  for (const int height : {128, 192, 256})
-    if (const GemmPlan other = tall(height); tiles_of(height) <= rates.multiprocessors && steps <= other.stages) {
-      plan = other;
-      break;
-    }
+  GemmPlan plan = of_height(64);
+  const bool one_wave = tiles_of(64) <= rates.multiprocessors;
+  if (one_wave && 4 * tiles_of(64) > 3 * rates.multiprocessors) {
+    while (plan.stages > 2 && plan.blocks_each() < 2) --plan.stages;
+  } else {
+    // Blocks on half the chip leave room for the next kernel's as they are.
+    const std::int64_t blocks = std::int64_t{schedule_of(taken, shape, rates).work.clusters} * taken.cluster_size();
+    if (one_wave || 2 * blocks <= rates.multiprocessors) return std::nullopt;
+    plan = of_height(128);
+    for (const int height : {128, 192, 256})
+      if (const GemmPlan other = of_height(height);
+          tiles_of(height) <= rates.multiprocessors && steps <= other.stages) {
+        plan = other;
+        break;
+      }
+  }
   const bool fits = static_cast<std::size_t>(plan.shared_bytes()) + 1024 <= rates.shared_bytes;
   if (plan == taken || !plan.valid() || !plan.has_room() || !fits) return std::nullopt;
   return plan;

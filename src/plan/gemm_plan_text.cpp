@@ -31,6 +31,7 @@ std::string text_of(const GemmPlan& p) {
   if (p.pipelining == Pipelining::multistage) text += p.instruction == TensorInstruction::mma ? " mma" : " multistage";
   if (p.claim) text += " claim";
   if (p.split) text += p.pieces > 0 ? fmt::format(" split{}", p.pieces) : " split";
+  if (p.spread) text += " spread";
   if (p.exchange) text += " exchange";
   if (p.band > 0) text += fmt::format(" b{}", p.band);
   return text;
@@ -71,16 +72,19 @@ GemmPlan plan_from_text(std::string_view text, const GemmKind& kind) {
     } else if (word.starts_with("split") && natural(word.substr(5))) {
       plan.split = true;
       plan.pieces = *natural(word.substr(5));
+    } else if (word == "spread") {
+      plan.spread = true;
     } else if (word == "exchange") {
       plan.exchange = true;
     } else {
       throw Error(
           ErrorCode::invalid_argument,
-          fmt::format("'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
-                      "multistage, mma, mma-tma, tcgen05, pair, claim, split (or split2, split3, ...), exchange or b8 "
-                      "(a band) after it (in "
-                      "'{}')",
-                      word, text));
+          fmt::format(
+              "'{}' is no part of a plan; write it like '128x256 s4 c2x1', with g1, pingpong, "
+              "multistage, mma, mma-tma, tcgen05, pair, claim, split (or split2, split3, ...), spread, exchange or b8 "
+              "(a band) after it (in "
+              "'{}')",
+              word, text));
     }
   }
   if (plan.tile.m == 0)

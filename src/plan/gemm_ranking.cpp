@@ -110,7 +110,11 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   const double tile = (turns ? model.turns_tile + model.turns_strip * strips : model.tile + model.strip * strips) +
                       (plan.scatters() ? model.scattered_tile : 0);
   double share = 0;
-  if (e.schedule.shares()) {
+  if (e.schedule.shares() && plan.spread) {
+    // Sums are left, and as many are read; of many pieces a few at a time.
+    const double pieces = clusters / double(e.schedule.work.shared_tiles);
+    share = 2.2 + 2 * plan.partial_bytes() / 80e3 + 0.18 * std::max(0.0, pieces - 8);
+  } else if (e.schedule.shares()) {
     const double pieces = std::ceil(clusters / double(e.schedule.work.shared_tiles));
     const double others = std::max(1.0, pieces - 1), rounds = std::ceil(others / plan.runs_together());
     // Of a piece's time, where it is asked for with another: less where clusters have added up before.
@@ -149,15 +153,26 @@ const GemmTrees* trees_of(const GemmKind& kind, TensorInstruction instruction, c
   return GemmModels::of(rates.gemm, kind.operand_bytes() * 8).trees.get();
 }
 
+// Tiles of 8 columns take the place of those of 16, which the model was fitted to, and are ranked as these.
+GemmPlan as_fitted(GemmPlan plan) {
+  if (!plan.narrow()) return plan;
+  plan.tile.n = 16;
+  plan.stages = std::min(plan.stages, plan.with_most_stages().stages);
+  return plan;
+}
+
 GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {
   if (plan.facts().tensor_memory) return tensor_memory_estimate(plan, asked, rates);
-  return plan.facts().reads_shared ? wgmma_estimate(plan, asked, rates) : mma_estimate(plan, asked, rates);
+  if (!plan.facts().reads_shared) return mma_estimate(plan, asked, rates);
+  GemmEstimate e = wgmma_estimate(as_fitted(plan), asked, rates);
+  if (plan.narrow()) e.plan = plan, e.schedule = schedule_of(plan, asked, rates);
+  return e;
 }
 
 // Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
 double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
 
-// What trees have seen too little of (docs/gemm.md), for a few rows against many: tiles of 16 columns, not shared.
+// What trees have seen too little of (docs/gemm.md), for a few rows against many: tiles of 16 columns or 8, not shared.
 double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rates) {
   const GemmPlan& plan = e.plan;
   const auto steps = e.schedule.steps;
@@ -185,16 +200,22 @@ double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRat
   return rows == 128 && size == 2 && room ? 1.02 : 1;
 }
 
-// The same of all plans. Blocks that share operands have little to share in one or two steps, and start late. Where
-// eight are the fastest, they are so by much; by less they are not believed: of 40 random shapes they were estimated
-// best on four and were so on none. Sixteen blocks that share a tile fill a GPC and read through its one port: the more
-// steps, the later.
+// The same of all plans. Tiles that are spread, and blocks that share both operands and tiles, came after the trees: by
+// what was measured of them (docs/gemm.md). Blocks that share operands have little to share in one or two steps, and
+// start late. Where eight are the fastest, they are so by much; by less they are not believed: of 40 random shapes they
+// were estimated best on four and were so on none. Sixteen blocks that share a tile fill a GPC and read through its one
+// port: the more steps, the later.
 double doubt(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rates) {
   const GemmPlan& plan = e.plan;
   const double short_k = plan.multicasts() && e.schedule.steps <= 2 ? 1.05 : 1;
+  if (plan.spread && e.schedule.shares()) {
+    if (plan.tile.m == 64) return 1.12;
+    return !plan.multicasts() ? 1.07 : std::min(asked.m, asked.n) < 300 ? 1.02 : 0.95;
+  }
+  if (plan.multicasts() && plan.cluster.k > 1) return (plan.tile.m == 64 ? 1.03 : 0.97) * short_k;
   if (plan.multicasts() && plan.cluster_size() > 4) return 1.04 * short_k;
   if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
-  return short_k * (plan.tile.n == 16 && plan.cluster.k == 1 && !plan.split ? doubt_of_few(e, asked, rates) : 1);
+  return short_k * (plan.tile.n <= 16 && plan.cluster.k == 1 && !plan.split ? doubt_of_few(e, asked, rates) : 1);
 }
 
 void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, const GemmTrees& trees) {
@@ -202,12 +223,15 @@ void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, co
 }
 
 // Few rows against a large operand: of plans that only wait for memory, estimates differ by less than their error, and
-// one was measured to be the fastest nearly always: each block alone, and none ends before the others. docs/gemm.md has
-// the measurements.
-bool is_favourite(const GemmPlan& plan, const GemmKind& kind, const GemmShape& shape) {
+// one was measured to be the fastest nearly always: each block alone, and none ends before the others, by sharing the
+// last tiles unless whole ones end together too. docs/gemm.md has the measurements.
+bool is_favourite(const GemmPlan& plan, const GemmKind& kind, const GemmShape& shape, const ChipRates& rates) {
   const std::int64_t few = std::min(shape.m, shape.n), many = std::max(shape.m, shape.n);
   if (shape.batch > 1 || few > 16 || many * shape.k * kind.operand_bytes() < 100'000'000) return false;
-  return plan.tile.m == 64 && plan.tile.n == 16 && plan.cluster_size() == 1 && plan.split && plan.pieces == 0;
+  if (plan.tile.m != 64 || plan.tile.n > 16 || plan.cluster_size() > 1 || plan.pieces > 0) return false;
+  const double waves = std::ceil(double(many) / plan.tile.m) / rates.multiprocessors;
+  constexpr double full = 0.96;  // of the last wave, and those before it
+  return plan.split != (waves >= full * std::ceil(waves));
 }
 
 bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; }
@@ -215,7 +239,7 @@ bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds 
 }  // namespace
 
 GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
-  const GemmPlan& plan = e.plan;
+  const GemmPlan plan = as_fitted(e.plan);
   const WorkSchedule& work = e.schedule.work;
   const auto rows = double(plan.exchange ? asked.n : asked.m), columns = double(plan.exchange ? asked.m : asked.n);
   const double whole_waves = double(e.schedule.tiles) / work.clusters;
@@ -234,7 +258,9 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
       double(plan.cluster.m),
       double(plan.cluster.n),
       double(plan.cluster.k),
-      e.schedule.shares() ? double(work.clusters) / work.shared_tiles : 0.0,
+      !e.schedule.shares() ? 0.0
+      : plan.spread        ? 2.0
+                           : double(work.clusters) / work.shared_tiles,  // in turn
       double(plan.stages),
       filled(rows, work.tiles.rows, plan.tile.m * plan.cluster.m),
       filled(columns, work.tiles.columns, plan.tile.n * plan.cluster.n),
@@ -272,8 +298,8 @@ std::vector<GemmEstimate> rank(const GemmKind& kind, const GemmShape& shape, con
       std::partition_point(ranking.begin(), ranking.end(), [&](const GemmEstimate& e) { return e.seconds < limit; });
   std::for_each(ranking.begin(), end, [&](GemmEstimate& e) { correct(e, shape, rates, *trees); });
   std::stable_sort(ranking.begin(), end, is_faster);
-  if (const auto favourite =
-          std::find_if(ranking.begin(), end, [&](const GemmEstimate& e) { return is_favourite(e.plan, kind, shape); });
+  if (const auto favourite = std::find_if(
+          ranking.begin(), end, [&](const GemmEstimate& e) { return is_favourite(e.plan, kind, shape, rates); });
       favourite != end)
     std::rotate(ranking.begin(), favourite, favourite + 1);
   return ranking;

@@ -34,14 +34,15 @@ WorkSchedule share_out(const GemmPlan& plan, const TileSchedule& tiles, std::int
   const auto whole = static_cast<unsigned>(std::clamp<std::int64_t>(count, 1, most_clusters));
   // Steps of shared tiles are counted through all of them, in 32 bits.
   const std::int64_t shared = count < resident ? count : count % resident + resident;
-  if (!plan.split || count % resident == 0 || count > most_tiles ||
+  if (!plan.split || (plan.spread && count > resident) || count % resident == 0 || count > most_tiles ||
       shared * steps > std::numeric_limits<std::int32_t>::max())
     return WorkSchedule::make(tiles, static_cast<unsigned>(steps), whole, 0);
   if (count < resident) {
     constexpr std::int64_t fewest_steps = 4;  // that are worth a block's start
     const std::int64_t wanted = plan.pieces > 0 ? count * plan.pieces : resident;
-    const std::int64_t clusters =
-        std::clamp<std::int64_t>(std::min(wanted, count * steps / fewest_steps), count, resident);
+    std::int64_t clusters = std::clamp<std::int64_t>(std::min(wanted, count * steps / fewest_steps), count, resident);
+    // Tiles that are spread have as many pieces each.
+    if (plan.spread) clusters = count * std::clamp<std::int64_t>(clusters / count, 1, GemmPlan::most_spread_pieces);
     return WorkSchedule::make(tiles, static_cast<unsigned>(steps), static_cast<unsigned>(clusters),
                               clusters > count ? static_cast<unsigned>(count) : 0);
   }

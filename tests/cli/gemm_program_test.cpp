@@ -127,7 +127,7 @@ TEST_F(Program, WhatCannotBeMeasuredOrKeptIsSaidBeforeAnythingRuns) {
            {"bench gemm 3x3x3 --plan '64x64 s99'", "the plan '64x64 s99' is impossible for 3 x 3 x 3, bf16"},
            {"bench gemm 3x3x3 --plan '64x256 s4 c1x1x4 g1'", "send to the first leave too little shared memory"},
            {"bench gemm 3x3x3 --plan '128x208 s4 c1x1x8'", "do not fit where the stages were"},
-           {"bench gemm 3x3x3 --plan '128x24 c1x1x2 exchange'", "tile.n must be a multiple of 16"},
+           {"bench gemm 3x3x3 --plan '128x24 c1x1x2 exchange'", "tile.n must be 8, or a multiple of 16 up to 256"},
            {"calibrate gemm --out " + missing + "/plans.txt --from " + missing, missing},
            {"calibrate gemm --out " + (folder_ / "plans.txt").string() + " --from " + file, "is no table that"},
            {"calibrate gemm --out " + (folder_ / "plans.txt").string(), "measures a GPU"},

@@ -112,7 +112,8 @@ std::string random_wgmma_plan(Dice& dice, Clusters clusters) {
     plan.multiply_groups = int(1 + dice.below(3));
     plan.tile.m = plan.multiply_groups * dice.of({64, 64, 128});
     plan.split = dice.one_in(3);
-    if (!plan.multicasts() && dice.one_in(3)) plan.cluster.k = std::min(dice.of({2, 3, 4, 8}), clusters.most);
+    if (dice.one_in(3)) plan.cluster.k = std::min(dice.of({2, 3, 4, 8}), clusters.most / plan.cluster_size());
+    plan.spread = plan.split && plan.cluster.k == 1 && dice.one_in(2);
   }
   if (plan.pipelining == Pipelining::cooperative && plan.cluster_size() == 1 && dice.one_in(3)) {
     plan.pipelining = Pipelining::multistage;

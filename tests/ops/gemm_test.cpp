@@ -213,7 +213,15 @@ TEST_F(Gemm, IsRightWithEachKindOfPlan) {
                            "192x96 s3 c1x4 g3",
                            "128x96 s3 c1x1x3 exchange",
                            "64x32 s3 c1x1x2 g1 split exchange",  // sums meet in a cluster, then in the workspace
-                           "128x64 s3 c1x1x2 split2"}) {
+                           "128x64 s3 c1x1x2 split2",
+                           "128x64 s3 c2x1x2",  // blocks share operands, and tiles with others that do
+                           "64x32 s3 c1x2x2 g1 split exchange",
+                           "128x48 s4 c1x4x2 split",
+                           "64x8 s5 g1",  // the fewest columns
+                           "64x8 s3 c1x1x3 g1 split exchange",
+                           "128x8 s3 c4x1 exchange",
+                           "192x8 s3 c2x1 g3",
+                           "256x8 s3 split exchange"}) {
     GemmCase c = ordinary();
     c.plan = plan;
     // One tile and less; several waves with tails and odd clusters; many steps along k.
@@ -247,11 +255,38 @@ TEST_F(Gemm, IsRightWithEachKindOfPlanForOtherTypes) {
                      {i8, i32, "128x96 s3 c1x1x2 split"},
                      {e4m3, bf16, "64x48 s3 c1x1x2 g1 split", true},
                      {e4m3, bf16, "64x112 s3 c4x2 g1"},
-                     {i8, i32, "128x80 s3 c4x1 pingpong"}};
+                     {i8, i32, "128x80 s3 c4x1 pingpong"},
+                     {i8, i32, "64x8 s3 g1 exchange"},
+                     {f32, f32, "128x32 s4 c2x1x2 split"},
+                     {e4m3, bf16, "128x8 s3 split exchange", true},
+                     {e4m3, e4m3, "64x8 s3 g1 exchange"},
+                     {f32, f32, "128x8 s3 c2x1"}};
   for (const auto& [type, d, plan, promote] : cases) {
     GemmCase c{.m = 300, .n = 208, .k = 656, .a = type, .b = type, .d = d, .promote = promote, .plan = plan};
     check(stream, c);
   }
+}
+
+// Of a tile or two, in as many pieces as there are blocks: all of them finish it.
+TEST_F(Gemm, SpreadsTilesOfEveryTypeOverTheBlocksThatShareThem) {
+  const EpilogueCase in_place{.beta = 1, .in_place = true, .amax = true};
+  for (const GemmCase& c : {
+           GemmCase{.m = 200, .n = 60, .k = 1304, .plan = "128x64 s3 split spread"},
+           GemmCase{.m = 100, .n = 60, .k = 1304, .d = f32, .epilogue = in_place, .plan = "128x64 s3 split spread"},
+           GemmCase{.m = 100, .n = 60, .k = 2000, .a = i8, .b = i8, .d = i32, .plan = "128x64 s3 split spread"},
+           GemmCase{.m = 40,
+           .n = 100,
+           .k = 2000,
+           .a = e4m3,
+           .b = e4m3,
+           .d = e4m3,
+           .promote = true,
+           .plan = "64x48 s3 g1 split spread exchange"},
+           GemmCase{.m = 100, .n = 60, .k = 1304, .batch = 2, .listed = true, .plan = "128x64 s3 split2 spread"},
+           GemmCase{
+               .m = 104, .n = 60, .k = 1304, .d_layout = {.columns = true}, .plan = "64x64 s3 c2x1 g1 split spread"},
+       })
+    check(stream, c);
 }
 
 TEST_F(Gemm, MajorNessesGoWithClustersTilesAndSplits) {

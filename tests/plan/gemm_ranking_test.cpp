@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -78,12 +79,23 @@ TEST(GemmPlan, SaysWhatIsWrongWithAnImpossiblePlan) {
   const auto problem = [](const GemmPlan& plan) { return std::string(plan.problem() ? plan.problem() : ""); };
   EXPECT_NE(problem({.tile = {128, 256}, .stages = 5}).find("shared memory"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 250}}).find("multiple of 16"), std::string::npos);
+  EXPECT_EQ(problem({.tile = {128, 8}}), "");
+  EXPECT_NE(problem({.kind = {.b_major = Major::mn}, .tile = {128, 8}}).find("along k"), std::string::npos);
+  EXPECT_NE(problem({.kind = {.d = DType::e4m3}, .tile = {128, 8}}).find("16 bytes"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 8}, .cluster = {1, 1, 2}}).find("64 rows"), std::string::npos);
+  EXPECT_NE(problem(plan_from_text("128x8 c1x1x2")).find("64 rows"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 64}, .cluster = {1, 1}, .spread = true}).find("spread"), std::string::npos);
+  EXPECT_NE(problem({.tile = {128, 64}, .cluster = {1, 1, 2}, .split = true, .spread = true}).find("spread"),
+            std::string::npos);
   EXPECT_NE(problem({.tile = {96, 128}}).find("tile.m"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .stages = 1}).find("2 stages"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .cluster = {8, 2}}).find("cluster"), std::string::npos);
   EXPECT_NE(problem({.tile = {128, 128}, .cluster = {16, 1}}).find("cluster"), std::string::npos);
   EXPECT_EQ(problem({.tile = {128, 128}, .stages = 4, .cluster = {8, 1}}), "");
-  EXPECT_NE(problem({.tile = {128, 64}, .cluster = {2, 1, 2}}).find("share no operands"), std::string::npos);
+  EXPECT_EQ(problem({.tile = {128, 64}, .cluster = {2, 1, 2}}), "");
+  EXPECT_NE(problem({.tile = {128, 64}, .cluster = {2, 2, 4}}).find("cluster"), std::string::npos);
+  EXPECT_NE(problem({.pipelining = Pipelining::pingpong, .tile = {128, 64}, .cluster = {1, 1, 2}}).find("cooperative"),
+            std::string::npos);
   EXPECT_NE(problem({.tile = {128, 64}, .cluster = {1, 1, 9}}).find("cluster"), std::string::npos);
   EXPECT_NE(problem({.tile = {256, 256}, .stages = 2}).find("sums"), std::string::npos);
   EXPECT_NE(problem({.tile = {192, 256}, .stages = 2, .multiply_groups = 3}).find("so many columns"),
@@ -269,49 +281,70 @@ std::string first(const GemmKind& kind, const GemmShape& shape) {
 TEST(GemmRanking, TakesTheMeasuredFavouriteForAFewRows) {
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
   for (const GemmKind& kind : {GemmKind{}, e4m3}) {
-    EXPECT_EQ(first(kind, {1, 31280, 20256}), "64x16 s16 c1x1 g1 split exchange");
-    EXPECT_EQ(first(kind, {31280, 2, 20256}), "64x16 s16 c1x1 g1 split");
+    EXPECT_EQ(first(kind, {1, 31280, 20256}), "64x8 s16 c1x1 g1 split exchange");
+    EXPECT_EQ(first(kind, {31280, 2, 20256}), "64x8 s16 c1x1 g1 split");
+    EXPECT_EQ(first(kind, {12, 31280, 20256}), "64x16 s16 c1x1 g1 split exchange");
+    EXPECT_EQ(first(kind, {8, 16384, 16384}), "64x8 s16 c1x1 g1 exchange") << "256 whole tiles fill two waves";
   }
+}
+
+// What a tile of 16 columns does not fill its blocks would ask for all the same. Not where the few lie side by side,
+// nor where threads bring them.
+TEST(GemmRanking, TakesNarrowTilesForUpToEightRowsOrColumns) {
+  const auto widths = [](GemmKind kind, const GemmShape& shape) {
+    std::set<int> found;
+    for (const GemmPlan& plan : candidate_plans(kind, shape, h200))
+      if (plan.exchange == (shape.m < shape.n) && plan.tile.n <= 16) found.insert(plan.tile.n);
+    return found;
+  };
+  EXPECT_EQ(widths({}, {8, 4096, 4096}), std::set{8});
+  EXPECT_EQ(widths({}, {4096, 8, 4096}), std::set{8});
+  EXPECT_EQ(widths({}, {9, 4096, 4096}), std::set{16});
+  EXPECT_EQ(widths({.a_major = Major::mn}, {8, 4096, 4096}), std::set{16});
+  EXPECT_EQ(widths({.b_major = Major::mn}, {8, 4096, 4096}), std::set{8});
+  EXPECT_EQ(widths({.a_producer = Producer::copies8, .b_producer = Producer::copies8}, {8, 4096, 4096}), std::set{16});
+  EXPECT_EQ(estimate(plan_from_text("64x8 s16 c1x1 g1 exchange"), {8, 4096, 512}, h200).seconds,
+            estimate(plan_from_text("64x16 s16 c1x1 g1 exchange"), {8, 4096, 512}, h200).seconds);
 }
 
 // By the model, as it was measured.
 TEST(GemmRanking, TakesAsManyBlocksForAFewRowsAsAreFastest) {
-  EXPECT_EQ(first({}, {4, 4352, 880}), "128x16 s12 c1x1 exchange") << "34, which leave room for the next product";
-  EXPECT_EQ(first({}, {3, 64, 30528}), "64x16 s16 c1x1x8 g1 split5 exchange") << "one tile, five clusters of eight";
-  EXPECT_EQ(first({}, {7, 528, 26528}), "64x16 s16 c1x1x5 g1 exchange") << "nine tiles, a cluster each";
-  EXPECT_EQ(first({}, {3, 128, 208}), "64x16 s16 c1x1 g1 exchange") << "tiles of few rows start sooner than tall ones";
+  EXPECT_EQ(first({}, {4, 4352, 880}), "128x8 s13 c1x1 exchange") << "34, which leave room for the next product";
+  EXPECT_EQ(first({}, {3, 64, 30528}), "64x8 s16 c1x1x8 g1 split5 exchange") << "one tile, five clusters of eight";
+  EXPECT_EQ(first({}, {7, 528, 26528}), "64x8 s16 c1x1x5 g1 exchange") << "nine tiles, a cluster each";
+  EXPECT_EQ(first({}, {3, 128, 208}), "64x8 s16 c1x1 g1 exchange") << "tiles of few rows start sooner than tall ones";
 }
 
 // With at most half of the chip filled, blocks by themselves took 6.8 to 8.4 us for the first two, pairs 5.9 to 6.3;
 // of the third, with ten steps, 4.6 and 5.0.
 TEST(GemmRanking, TakesTallTilesInPairsWhereAloneTheyDependOnTheirPlace) {
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
-  EXPECT_EQ(first({}, {6, 10416, 720}), "192x16 s8 c2x1 g3 exchange");
-  EXPECT_EQ(first(e4m3, {7, 9664, 1760}), "192x16 s8 c2x1 g3 exchange");
-  EXPECT_EQ(first({}, {5, 10000, 608}), "192x16 s8 c1x1 g3 exchange");
+  EXPECT_EQ(first({}, {6, 10416, 720}), "192x8 s8 c2x1 g3 exchange");
+  EXPECT_EQ(first(e4m3, {7, 9664, 1760}), "192x8 s8 c2x1 g3 exchange");
+  EXPECT_EQ(first({}, {5, 10000, 608}), "192x8 s8 c1x1 g3 exchange");
   // With many steps: 12.7 us where low tiles that share all steps evenly take 13.3; of the second 16.1 and 16.8.
-  EXPECT_EQ(first({}, {8, 11264, 1936}), "192x16 s8 c2x1 g3 exchange");
-  EXPECT_EQ(first(e4m3, {7, 10224, 5952}), "192x16 s8 c2x1 g3 exchange");
+  EXPECT_EQ(first({}, {8, 11264, 1936}), "192x8 s8 c2x1 g3 exchange");
+  EXPECT_EQ(first(e4m3, {7, 10224, 5952}), "192x8 s8 c2x1 g3 exchange");
 }
 
 // Of 128 rows blocks by themselves took 9.3 and 10.2 us for the first two, fours 6.3 and 7.4; for the fourth, with 17
 // steps, 5.0 and 5.5. Of the last one's 63 blocks two products' fours do not fit the chip.
 TEST(GemmRanking, TakesLowerTilesInFoursWhereAloneTheyDependOnTheirPlace) {
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
-  EXPECT_EQ(first({}, {7, 6624, 1360}), "128x16 s12 c4x1 exchange");
-  EXPECT_EQ(first({}, {2, 7072, 1648}), "128x16 s12 c4x1 exchange");
-  EXPECT_EQ(first(e4m3, {2, 6992, 3200}), "128x16 s12 c4x1 exchange");
-  EXPECT_EQ(first({}, {5, 7216, 1088}), "128x16 s12 c1x1 exchange");
-  EXPECT_EQ(first({}, {5, 8064, 1648}), "64x16 s16 c1x1 g1 exchange");
-  EXPECT_EQ(first(e4m3, {8, 13904, 3568}), "64x16 s16 c4x1 g1 exchange") << "109 blocks of 128 rows: 1.09 and 0.99";
+  EXPECT_EQ(first({}, {7, 6624, 1360}), "128x8 s13 c4x1 exchange");
+  EXPECT_EQ(first({}, {2, 7072, 1648}), "128x8 s13 c4x1 exchange");
+  EXPECT_EQ(first(e4m3, {2, 6992, 3200}), "128x8 s13 c4x1 exchange");
+  EXPECT_EQ(first({}, {5, 7216, 1088}), "128x8 s13 c1x1 exchange");
+  EXPECT_EQ(first({}, {5, 8064, 1648}), "64x8 s16 c1x1 g1 exchange");
+  EXPECT_EQ(first(e4m3, {8, 13904, 3568}), "64x8 s16 c4x1 g1 exchange") << "109 blocks of 128 rows: 1.09 and 0.99";
 }
 
 // Of the first, blocks of 128 rows took a tenth more than cuBLASLt, alone of 64 rows 1% more and fours 5% less; of the
 // second 5% more than cuBLASLt, and of 64 rows 13% less.
 TEST(GemmRanking, TakesLowTilesWhereBlocksHaveSeveral) {
-  EXPECT_EQ(first({}, {3, 26064, 496}), "64x16 s16 c4x1 g1 exchange");
-  EXPECT_EQ(first({}, {4, 27280, 592}), "64x16 s16 c4x1 g1 exchange");
-  EXPECT_EQ(first({}, {1, 24480, 352}), "64x16 s16 c1x1 g1 exchange");
+  EXPECT_EQ(first({}, {3, 26064, 496}), "64x8 s16 c4x1 g1 exchange");
+  EXPECT_EQ(first({}, {4, 27280, 592}), "64x8 s16 c4x1 g1 exchange");
+  EXPECT_EQ(first({}, {1, 24480, 352}), "64x8 s16 c1x1 g1 exchange");
 }
 
 // Which of a ranking's plans, from one on, has the shortest estimate.
@@ -328,6 +361,31 @@ TEST(GemmRanking, HasNoFavouriteForBatchesMoreRowsAndSmallerOperands) {
        {GemmShape{1, 31280, 20256, 2}, {17, 8192, 8192}, {32, 16384, 4096}, {4, 8192, 4096}, {1, 16384, 2560}})
     EXPECT_EQ(best_from(0, shape), 0) << shape.m << " x " << shape.n << " x " << shape.k << ", batch of "
                                       << shape.batch;
+}
+
+// A few tiles and a long k: without them 52.5, 62.3 and 15.2 us, with them 40.1, 48.0 and 12.3.
+TEST(GemmRanking, SpreadsAFewTilesWithALongK) {
+  for (const GemmShape shape : {GemmShape{560, 816, 22384}, {352, 1968, 21376}, {224, 208, 19312}}) {
+    const GemmEstimate best = rank({}, shape, h200).front();
+    EXPECT_TRUE(best.plan.spread || (best.plan.multicasts() && best.plan.cluster.k > 1)) << text_of(best.plan);
+  }
+  EXPECT_FALSE(rank({}, {4096, 4096, 4096}, h200).front().plan.spread);
+}
+
+// Each tile has as many pieces, which end with it.
+TEST(GemmSchedule, SpreadsTilesInEqualNumbersOfPieces) {
+  const auto spread = [](const char* plan, const GemmShape& shape) {
+    return schedule_of(plan_from_text(plan), shape, h200);
+  };
+  const GemmSchedule nine = spread("128x128 c1x1 split spread", {384, 384, 10000});
+  EXPECT_EQ(nine.work.shared_tiles, 9u);
+  EXPECT_EQ(nine.work.clusters, 9u * 14);
+  for (unsigned tile = 0; tile <= 9; ++tile) EXPECT_EQ(nine.work.run_begin(tile * 14), tile * nine.steps);
+  EXPECT_EQ(spread("128x128 c1x1 split3 spread", {384, 384, 10000}).work.clusters, 27u);
+  EXPECT_EQ(spread("128x128 c1x1 split spread", {128, 128, 32000}).work.clusters, 56u) << "as many as have bits";
+  EXPECT_EQ(spread("128x128 c1x1 split spread", {384, 384, 512}).work.clusters, 18u) << "four steps at least";
+  EXPECT_FALSE(spread("128x128 c1x1 split spread", {1280, 1280, 10000}).shares()) << "100 tiles for 132";
+  EXPECT_FALSE(spread("128x128 c1x1 split spread", {2560, 1280, 10000}).shares()) << "200 tiles";
 }
 
 // What was measured on an H200 (docs/gemm.md): the estimate stays within a third of it for most families' plans, and is
@@ -353,8 +411,9 @@ TEST(GemmRanking, EstimatesWhatWasMeasured) {
 }
 
 // Behind a kernel of ours few rows with a short k take one tall tile for each multiprocessor, whose copies all fit its
-// ring; what was measured, shared along k, or fills half the chip stays.
-TEST(GemmRanking, TakesTallTilesForFewRowsThatComeEarly) {
+// ring, or a low one with so few stages that two kernels' blocks fit; what was measured, shared along k, or fills half
+// the chip stays.
+TEST(GemmRanking, TakesOneTileForEachBlockOfFewRowsThatComeEarly) {
   const ChipRates rates = hopper_rates(132);
   const auto early = [&](const GemmShape& shape, DType type, const char* taken, bool tuned = false) {
     const GemmKind kind{.a = type, .b = type};
@@ -362,18 +421,22 @@ TEST(GemmRanking, TakesTallTilesForFewRowsThatComeEarly) {
     return plan ? text_of(*plan) : "";
   };
   const char* const usual = "64x16 c1x1 g1 exchange";
-  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, usual), "128x16 s12 c1x1 exchange");
-  EXPECT_EQ(early({5, 18000, 400}, DType::bf16, usual), "192x16 s8 c1x1 g3 exchange");
-  EXPECT_EQ(early({5, 18000, 700}, DType::bf16, usual), "128x16 s12 c1x1 exchange") << "11 steps, 8 stages";
-  EXPECT_EQ(early({5, 27000, 464}, DType::e4m3, usual), "256x16 s6 c1x1 exchange");
-  EXPECT_EQ(early({27000, 5, 464}, DType::e4m3, "64x16 c1x1 g1"), "256x16 s5 c1x1");
-  EXPECT_EQ(early({5, 27000, 464}, DType::bf16, "64x112 c1x4 pingpong"), "128x16 s12 c1x1 exchange");
-  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, "128x16 c1x1 exchange"), "") << "it is that one";
+  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, usual), "128x8 s13 c1x1 exchange");
+  EXPECT_EQ(early({5, 18000, 400}, DType::bf16, usual), "192x8 s8 c1x1 g3 exchange");
+  EXPECT_EQ(early({5, 18000, 700}, DType::bf16, usual), "128x8 s13 c1x1 exchange") << "11 steps, 8 stages";
+  EXPECT_EQ(early({5, 27000, 464}, DType::e4m3, usual), "256x8 s6 c1x1 exchange");
+  EXPECT_EQ(early({27000, 5, 464}, DType::e4m3, "64x16 c1x1 g1"), "256x8 s5 c1x1");
+  EXPECT_EQ(early({5, 27000, 464}, DType::bf16, "64x112 c1x4 pingpong"), "128x8 s13 c1x1 exchange");
+  EXPECT_EQ(early({5, 16000, 800}, DType::bf16, "128x8 c1x1 exchange"), "") << "it is that one";
+  EXPECT_EQ(early({12, 16000, 800}, DType::bf16, usual), "128x16 s12 c1x1 exchange");
   EXPECT_EQ(early({5, 16000, 800}, DType::bf16, usual, true), "") << "measured";
   EXPECT_EQ(early({5, 16000, 1100}, DType::bf16, usual), "") << "18 steps";
   EXPECT_EQ(early({17, 16000, 800}, DType::bf16, "64x32 c1x1 g1 exchange"), "") << "17 rows";
   EXPECT_EQ(early({5, 16000, 800, 2}, DType::bf16, usual), "") << "a batch";
-  EXPECT_EQ(early({5, 8000, 800}, DType::bf16, usual), "") << "63 tiles of 128 rows";
+  EXPECT_EQ(early({5, 8000, 800}, DType::bf16, usual), "64x8 s12 c1x1 g1 exchange") << "two blocks have room";
+  EXPECT_EQ(early({5, 8000, 800}, DType::bf16, "128x16 c1x1 exchange"), "64x8 s12 c1x1 g1 exchange");
+  EXPECT_EQ(early({5, 8000, 1100}, DType::bf16, usual), "") << "18 steps";
+  EXPECT_EQ(early({5, 6000, 800}, DType::bf16, usual), "") << "94 tiles: tall ones on half the chip are faster";
   EXPECT_EQ(early({5, 13000, 600}, DType::bf16, "256x16 c1x1 exchange"), "") << "51 blocks";
   EXPECT_EQ(early({5, 16000, 800}, DType::bf16, "64x16 c1x1 g1 split exchange"), "");
 }

@@ -25,7 +25,8 @@ struct GemmArguments {
   unsigned long long a_policy, b_policy;  // what copies of A and B do to their lines in L2
   bool a_early, b_early;                  // the kernel ahead does not write it: loaded before that has ended
   unsigned a_ahead, b_ahead;              // steps of each that are brought into L2 before then, where none is loaded
-  unsigned long long partials;            // workspace of a split plan
+  unsigned long long partials;            // workspace of a split plan, zero before and after
+  unsigned long long sums;                // of one that spreads tiles: their sums
   unsigned long long a_scales, b_scales;  // blocks of them (block_format.h), and how many of 128 rows
   unsigned a_scale_blocks, b_scale_blocks;
   WorkSchedule work;

@@ -8,6 +8,7 @@
 #include "warpmill/gemm/fixup.cuh"
 #include "warpmill/gemm/plan.h"
 #include "warpmill/gemm/scattered_sums.cuh"
+#include "warpmill/gemm/spread_sums.cuh"
 #include "warpmill/gemm/thread_producer.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/roles.cuh"
@@ -81,8 +82,10 @@ template <GemmPlan plan>
 struct GemmPlace {
   u32 rank = plan.cluster_size() > 1 ? cluster::rank() : 0;
   u32 cluster_number = blockIdx.x / plan.cluster_size();
-  u32 part_of_k = plan.cluster.k > 1 ? rank : 0;
-  u32 row = plan.cluster.k > 1 ? 0 : rank / plan.cluster.n, column = rank % plan.cluster.n;
+  // Blocks with the same part of k follow each other, and share operands.
+  static constexpr u32 beside_each_other = plan.cluster.m * plan.cluster.n;
+  u32 part_of_k = plan.cluster.k > 1 ? rank / beside_each_other : 0, number = rank % beside_each_other;
+  u32 row = number / plan.cluster.n, column = number % plan.cluster.n;
 
   WM_DEVICE PieceWalk walk(const WorkSchedule& work) const { return PieceWalk(work, cluster_number); }
   WM_DEVICE u32 first_stage(const Piece& piece) const { return piece.first_stage(part_of_k, plan.cluster.k); }
@@ -95,11 +98,13 @@ struct GemmPlace {
   // Where our rows of B begin: of two blocks that multiply together, each brings half.
   WM_DEVICE u32 b_row(const Corner& corner) const { return corner.n + (plan.pair ? row * plan.b_rows() : 0); }
   // The blocks that use the same A (our row of the cluster) and the same B (our column), a bit for each rank.
-  WM_DEVICE Sharing sharing_a() const { return {column, u16(((1u << plan.cluster.n) - 1) << (row * plan.cluster.n))}; }
+  WM_DEVICE Sharing sharing_a() const {
+    return {column, u16(((1u << plan.cluster.n) - 1) << (first_rank() + row * plan.cluster.n))};
+  }
   WM_DEVICE Sharing sharing_b() const {
     u32 blocks = 0;
     for (int i = 0; i < plan.cluster.m; ++i) blocks |= 1u << (i * plan.cluster.n);
-    return {row, u16(blocks << column)};
+    return {row, u16(blocks << (first_rank() + column))};
   }
   // Of the blocks that share an operand, the first bring it (Shares). Those whose copies fill our stages, and we:
   static constexpr bool all_bring() { return plan.a_parts() == plan.cluster.n && plan.b_parts() == plan.b_shares(); }
@@ -107,16 +112,19 @@ struct GemmPlace {
     if constexpr (all_bring()) {
       return sharing_a().blocks | sharing_b().blocks;
     } else {
-      u32 blocks = 1u << rank;
+      u32 blocks = 1u << number;
       for (int i = 0; i < plan.a_parts(); ++i) blocks |= 1u << (row * plan.cluster.n + i);
       for (int i = 0; i < plan.b_parts(); ++i) blocks |= 1u << (i * plan.cluster.n + column);
-      return blocks;
+      return blocks << first_rank();
     }
   }
-  // How many blocks' stages our copies fill, ours among them, where not all bring a part.
+  // How many blocks' stages our copies fill, ours among them.
   WM_DEVICE u32 reached() const {
     return 1 + (column < plan.a_parts() ? plan.cluster.n - 1 : 0) + (row < plan.b_parts() ? plan.cluster.m - 1 : 0);
   }
+
+ private:
+  WM_DEVICE u32 first_rank() const { return part_of_k * beside_each_other; }
 };
 
 // Who brings the data.
@@ -278,7 +286,12 @@ template <GemmPlan plan, class Function>
 WM_DEVICE void finish_piece(GemmSums<plan, plan.written_columns()>& sums, const Piece& piece,
                             const ArgumentsOf<plan>& args, const GemmPlace<plan>& place, u32 group, u32 first_row,
                             Writer<plan, Function>& writer) {
-  if constexpr (plan.split) {
+  if constexpr (plan.spread) {
+    if (piece.steps < args.work.tile_steps)
+      return SpreadSums<plan, Function>(args, place.rank, group)
+          .finish(sums, args.work.run_of(place.cluster_number), piece.tile, place.corner(args.work.tile(piece.tile)),
+                  first_row);
+  } else if constexpr (plan.split) {
     const Partials<plan, GemmSums<plan, plan.written_columns()>> partials(args, place.rank, group);
     const u32 run = args.work.run_of(place.cluster_number);
     if (piece.first_step > 0) return partials.leave(sums, run);

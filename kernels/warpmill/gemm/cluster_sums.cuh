@@ -18,6 +18,17 @@
 
 namespace wm {
 
+// The blocks of a cluster that share a tile: one for each part of k. Where blocks share operands too, each has the same
+// number among those with its part.
+template <GemmPlan plan>
+struct TileSharers {
+  u32 part, number;
+  WM_DEVICE u32 rank(u32 of_part) const { return of_part * u32(plan.cluster.m * plan.cluster.n) + number; }
+  WM_DEVICE ClusterAddress in_block(u32 of_part, SharedAddress place) const {
+    return cluster::map(place, rank(of_part));
+  }
+};
+
 template <GemmPlan plan>
 struct ClusterSumsShared {
   static constexpr int quads = plan.group_rows() / 64 * Fragment<plan.tile.n>::count / 4;  // of a thread's sums
@@ -36,35 +47,35 @@ struct ClusterSumsShared {
   }
 };
 
-// One multiply thread's part in it; `part` of k is its block's.
+// One multiply thread's part in it.
 template <GemmPlan plan, class Sums>
 class ClusterSums {
  public:
   using Shared = ClusterSumsShared<plan>;
-  WM_DEVICE ClusterSums(Shared& shared, u32 part, u32 group) : shared_(shared), part_(part), group_(group) {}
+  WM_DEVICE ClusterSums(Shared& shared, TileSharers<plan> sharers, u32 group)
+      : shared_(shared), sharers_(sharers), group_(group) {}
 
   // Whether the tile is this block's to store, with all sums now.
   WM_DEVICE bool join(Sums& sums) {
-    if (part_ > 0)
+    if (sharers_.part > 0)
       send(sums);
     else
       add_others(sums);
     phase_ ^= 1;
-    return part_ == 0;
+    return sharers_.part == 0;
   }
 
  private:
-  static WM_DEVICE ClusterAddress in_block(u32 rank, SharedAddress place) { return cluster::map(place, rank); }
   static constexpr int quads_per_slab = Fragment<plan.tile.n>::count / 4;  // 64 rows
 
   WM_DEVICE void send(const Sums& sums) const {
     // The sums of the tile before have been read.
     mbarrier::wait_parity(&shared_.taken[group_], phase_ ^ 1);
-    const ClusterAddress there = in_block(0, &shared_.there[group_]);
+    const ClusterAddress there = sharers_.in_block(0, &shared_.there[group_]);
 #pragma unroll
     for (int i = 0; i < Shared::quads; ++i) {
       const auto* const value = sums.slab[i / quads_per_slab].value + i % quads_per_slab * 4;
-      cluster::store_async(in_block(0, &shared_.of_part[part_ - 1][group_][i][thread_of_warpgroup()]),
+      cluster::store_async(sharers_.in_block(0, &shared_.of_part[sharers_.part - 1][group_][i][thread_of_warpgroup()]),
                            Quad<Sum<plan>>{value[0], value[1], value[2], value[3]}, there);
     }
   }
@@ -84,11 +95,12 @@ class ClusterSums {
       }
     barrier::sync_warp();
     if (const u32 lane = thread % 32; lane < plan.cluster.k - 1)
-      mbarrier::arrive_remote<Scope::block>(in_block(lane + 1, &shared_.taken[group_]));
+      mbarrier::arrive_remote<Scope::block>(sharers_.in_block(lane + 1, &shared_.taken[group_]));
   }
 
   Shared& shared_;
-  u32 part_, group_, phase_ = 0;
+  TileSharers<plan> sharers_;
+  u32 group_, phase_ = 0;
 };
 
 }  // namespace wm

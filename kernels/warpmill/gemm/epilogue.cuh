@@ -200,8 +200,21 @@ class StripsToD {
   Strips strips_;
 };
 
-// Straight from the registers, each element by itself: for a D that the copy engine cannot address, or whose rows end
-// inside 16 bytes, which it would overwrite.
+// Straight from the registers, each element by itself.
+template <GemmPlan plan, class Values>
+WM_DEVICE void store_elements(const Values& values, const ArgumentsOf<plan>& args, Corner corner) {
+  using Out = Element<plan.kind.d>;
+  Out* const d = reinterpret_cast<Out*>(args.d_at.base) + args.d_matrix(corner.matrix) * args.d_at.matrix_stride;
+#pragma unroll
+  for (int i = 0; i < values.count; ++i) {
+    const u32 m = corner.m + values.row(i), n = corner.n + values.column(i);
+    if (m < args.m && n < args.n)
+      d[m * args.d_at.row_stride + n * args.d_at.column_stride] = round_to<Out>(values.value[i]);
+  }
+}
+
+// The same for whole tiles: for a D that the copy engine cannot address, or whose rows end inside 16 bytes, which it
+// would overwrite.
 struct NoStrips {};
 template <GemmPlan plan, class Function>
 class ElementsToD {
@@ -210,22 +223,15 @@ class ElementsToD {
   WM_DEVICE ElementsToD(Shared&, u32) {}
   template <class Sums>
   WM_DEVICE void write(const Sums& sums, const ArgumentsOf<plan>& args, Corner corner, f32& amax) {
-    using Out = Element<plan.kind.d>;
-    constexpr int columns = 16;  // at a time
-    Out* const d = reinterpret_cast<Out*>(args.d_at.base) + args.d_matrix(corner.matrix) * args.d_at.matrix_stride;
+    constexpr int columns = plan.written_columns() < 16 ? 8 : 16;  // at a time
     corner.n += sums.first_strip * columns;
 #pragma unroll Sums::unrolled
     for (int first = sums.first_strip * columns; first < plan.written_columns(); first += sums.strip_step * columns) {
 #pragma unroll Sums::unrolled
       for (int part = 0; part < Sums::row_parts; ++part) {
         const Corner here{corner.m + part * Sums::part_rows, corner.n, corner.matrix};
-        const auto values = finish<plan, Function>(sums.template strip<columns>(part, first), args, here, amax);
-#pragma unroll
-        for (int i = 0; i < values.count; ++i) {
-          const u32 m = here.m + values.row(i), n = here.n + values.column(i);
-          if (m < args.m && n < args.n)
-            d[m * args.d_at.row_stride + n * args.d_at.column_stride] = round_to<Out>(values.value[i]);
-        }
+        store_elements<plan>(finish<plan, Function>(sums.template strip<columns>(part, first), args, here, amax), args,
+                             here);
       }
       corner.n += sums.strip_step * columns;
       asm volatile("" ::: "memory");  // the next loads come after these stores: fewer registers

@@ -48,6 +48,7 @@ struct GemmPlan {
   ClusterShape cluster{2, 1};  // blocks above each other share B, side by side A, behind each other (k) the tile
   int multiply_groups = 2;     // warpgroups
   bool split = false;          // clusters may share tiles along k, through the workspace (WorkSchedule)
+  bool spread = false;         // and then each finishes a part of its tile (spread_sums.cuh)
   bool pair = false;           // the cluster's two blocks multiply together (tcgen05): each brings half of B's rows
   bool claim = false;          // a cluster for each tile; those that run take over the others' tiles (tcgen05)
   // The host's business, no part of what is compiled:
@@ -66,6 +67,7 @@ struct GemmPlan {
     visit("cluster", plan.cluster);
     visit("multiply_groups", plan.multiply_groups);
     visit("split", plan.split);
+    visit("spread", plan.spread);
     visit("pair", plan.pair);
     visit("claim", plan.claim);
   }
@@ -280,8 +282,8 @@ struct GemmPlan {
   constexpr bool has_room() const {
     return !facts().reads_shared || spare_registers() >= facts().least_spare + kind.finish_registers();
   }
-  // One block's sums of a tile in the workspace of a split plan, each with its mark.
-  constexpr int partial_bytes() const { return tile.m * written_columns() * 8; }
+  // One block's sums of a tile in the workspace of a split plan, each with its mark, or without.
+  constexpr int partial_bytes() const { return tile.m * written_columns() * (spread ? 4 : 8); }
   // Of these, the values that a thread asks for at once; and of how many runs, where there are registers: their answers
   // take as long as those of one.
   constexpr int partial_chunk() const {
@@ -289,6 +291,10 @@ struct GemmPlan {
     return values < 32 ? values : values % 32 == 0 ? 32 : 8;
   }
   constexpr int runs_together() const { return spare_registers() < 104 ? 1 : 32 / partial_chunk(); }
+  // What the blocks of a cluster know of a tile that is spread: SpreadState for each multiply warp, whose word has a
+  // bit for each piece.
+  constexpr int spread_state_bytes() const { return cluster_size() * multiply_groups * (group_threads / 32) * 16; }
+  static constexpr int most_spread_pieces = 56;
 
   // What is wrong with the plan, or nullptr.
   constexpr const char* problem() const {
@@ -296,7 +302,7 @@ struct GemmPlan {
     if (cluster.m < 1 || cluster.n < 1 || cluster.k < 1 || cluster.m > 8 || cluster.n > 8 || cluster.k > 16)
       return "a cluster has 1 to 8 blocks, or up to 16 that share tiles of 64 rows along k";
     if (tile.m < 1 || tile.m > 384) return "tile.m must give each multiply group 64 or 128 rows";
-    if (tile.n < 16 || tile.n > 256 || tile.n % 16) return "tile.n must be a multiple of 16 up to 256";
+    if (const char* const why = column_problem()) return why;
     if (stages < 2) return "a ring needs 2 stages at least";
     if (stages > 64) return "the ring has at most 64 stages";
     if (multiply_groups < 1 || multiply_groups > 3) return "there are 1 to 3 multiply groups";
@@ -310,8 +316,8 @@ struct GemmPlan {
     if (pipelining != Pipelining::pingpong && tile.m % multiply_groups) return "the groups' rows must be equal";
     if (cluster_size() > 8 && (cluster.k < cluster_size() || tile.m > 64))
       return "a cluster has 1 to 8 blocks, or up to 16 that share tiles of 64 rows along k";
-    if (cluster.k > 1 && (multicasts() || pipelining != Pipelining::cooperative))
-      return "blocks that share tiles along k are cooperative and share no operands";
+    if (cluster.k > 1 && pipelining != Pipelining::cooperative)
+      return "blocks that share tiles along k are cooperative";
     if (scatters() && stages * stage_bytes() < cluster.k * tile.m * written_columns() * 4)
       return "the sums that a cluster's blocks send each other do not fit where the stages were";
     if (!kind.by_tma() && multicasts()) return "only the copy engine brings data to a whole cluster";
@@ -340,6 +346,8 @@ struct GemmPlan {
     if (facts().reads_shared && kind.operand_bytes() == 4 && !kind.by_tma() && !kind.by_elements())
       return "threads that bring f32 into a tile that tensor cores read round it to tf32, element by element";
     if (kind.promote && kind.operand_bytes() != 1) return "promotion is for 8-bit floats";
+    if (spread && (!split || cluster.k > 1 || narrow() || instruction != TensorInstruction::wgmma))
+      return "tiles are spread by wgmma plans with split, 16 columns or more, and no other sharing along k";
     if (pieces < 0 || (pieces > 0 && !split)) return "only tiles of a split plan are cut into pieces";
     if (facts().reads_shared && !facts().tensor_memory && tile.n / 2 + 32 > register_share())
       return "a product of so many columns takes more registers than each of so many threads begins with";
@@ -376,6 +384,19 @@ struct GemmPlan {
     if (kind.scaled()) return scaled_product(0).problem(blocks_together());
     return product().problem(blocks_together());
   }
+  // The fewest columns, for operands that come along k by the copy engine.
+  static constexpr int fewest_columns = 8;
+  constexpr bool narrow() const { return tile.n == fewest_columns; }
+  constexpr const char* column_problem() const {
+    if (!narrow())
+      return tile.n < 16 || tile.n > 256 || tile.n % 16 ? "tile.n must be 8, or a multiple of 16 up to 256" : nullptr;
+    if (instruction != TensorInstruction::wgmma || !kind.by_tma() || kind.b_major != Major::k)
+      return "tiles of 8 columns are for wgmma, and operands along k that the copy engine brings";
+    if (scatters()) return "of tiles of 8 columns, blocks share those of 64 rows along k";
+    if (!kind.store_by_threads() && !kind.d_columns && d_bytes() < 2)
+      return "the copy engine stores 16 bytes at least, which 8 columns of 8-bit elements are not";
+    return nullptr;
+  }
   constexpr const char* scale_problem() const {
     if (!kind.scaled() && kind.b_format == BlockFormat::none) return nullptr;
     if (!kind.scaled() || kind.b_format == BlockFormat::none) return "both operands have block scales, or none";
@@ -403,8 +424,7 @@ struct GemmPlan {
   // As many stages as fit, up to `most`; none fit an impossible tile, and problem() says why.
   constexpr GemmPlan with_most_stages(int most = 16) const {
     GemmPlan plan = *this;
-    if (tile.m < 1 || tile.m > 384 || tile.n < 16 || tile.n > 256 || tile.n % 16 || cluster.k < 1 || cluster.k > 16)
-      return plan;
+    if (tile.m < 1 || tile.m > 384 || column_problem() || cluster.k < 1 || cluster.k > 16) return plan;
     plan.stages = (shared_limit() - barrier_bytes - out_bytes() - cluster_sum_bytes()) / stage_bytes();
     if (plan.stages > most) plan.stages = most;
     while (facts().tensor_memory && kind.scaled() && plan.stages > 2 && plan.used_columns() > 512) --plan.stages;

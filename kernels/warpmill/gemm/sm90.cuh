@@ -10,9 +10,9 @@
 //   empty[s]  1 arrival from each multiply group that reads the stage, of each block that shares an operand with us
 //
 // Blocks of a cluster share operands: blocks above each other load a part of the same B tile each (where it has too few
-// parts, the first ones do) and send it to all of them, blocks side by side do so with A. Or they share each tile along
-// k, and the first block adds the sums (cluster_sums.cuh), or each those of some columns (scattered_sums.cuh). m, n and
-// k are arguments: what is compiled knows only the plan.
+// parts, the first ones do) and send it to all of them, blocks side by side do so with A. And they may share each tile
+// along k: the first block adds the sums (cluster_sums.cuh), or each those of some columns (scattered_sums.cuh). m, n
+// and k are arguments: what is compiled knows only the plan.
 #pragma once
 
 #include "warpmill/gemm/load_tiles.cuh"
@@ -75,12 +75,13 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
 
 // A multiply thread's part in adding up tiles that its cluster shares along k.
 template <GemmPlan plan>
-WM_DEVICE auto tile_sums_of(GemmShared<plan>& shared, u32 part, u32 group) {
+WM_DEVICE auto tile_sums_of(GemmShared<plan>& shared, const GemmPlace<plan>& place, u32 group) {
+  const TileSharers<plan> sharers{place.part_of_k, place.number};
   if constexpr (plan.scatters())
-    return ScatteredSums<plan, GemmSums<plan>, GemmSums<plan, plan.written_columns()>>(shared.tile_sums, &shared, part,
-                                                                                       group);
+    return ScatteredSums<plan, GemmSums<plan>, GemmSums<plan, plan.written_columns()>>(shared.tile_sums, &shared,
+                                                                                       sharers, place.sources(), group);
   else if constexpr (plan.cluster.k > 1)
-    return ClusterSums<plan, GemmSums<plan>>(shared.tile_sums, part, group);
+    return ClusterSums<plan, GemmSums<plan>>(shared.tile_sums, sharers, group);
   else
     return NoSharedTiles{};
 }
@@ -95,7 +96,7 @@ WM_DEVICE void multiply_tiles(const ArgumentsOf<plan>& args, GemmShared<plan>& s
   const Turns<GemmBarrier::turn, 2> turns(group);
   GemmRing<plan> ring = ring_of<plan>(shared, place);
   Writer<plan, Function> writer(shared.out[group], u32(GemmBarrier::writer) + group);
-  auto tile_sums = tile_sums_of<plan>(shared, place.part_of_k, group);
+  auto tile_sums = tile_sums_of<plan>(shared, place, group);
   PieceWalk walk = place.walk(args.work);
   Piece piece{}, following{};
   bool more = walk.next(piece);
@@ -142,7 +143,10 @@ __global__ __launch_bounds__(plan.threads(),
       ring_of<plan>(shared, place).init();
     else
       ring_of<plan>(shared, place).init(place.reached());
-    if constexpr (plan.cluster.k > 1) shared.tile_sums.init();
+    if constexpr (plan.scatters())
+      shared.tile_sums.init(place.reached());
+    else if constexpr (plan.cluster.k > 1)
+      shared.tile_sums.init();
     fence::mbarrier_init();
   } else if (plan.kind.by_tma() && threadIdx.x == 32) {  // so that the first copies need not wait for their maps
     cache::prefetch(args.a);

@@ -122,13 +122,19 @@ WM_DEVICE void store_rows(Tile& tile, const Fragment<columns, T, warp_rows>& fra
                 "the tile has the rows of four warps, and the fragment's columns");
   const u32 thread = thread_of_warpgroup(), lane = thread % 32;
   if constexpr (sizeof(Element) == 2 && stmatrix::available) {
+    const u32 row = thread / 32 * warp_rows + first_row + lane % 16;
 #pragma unroll
     for (int i = 0; i < columns / 16; ++i) {  // 16 columns: two 8x8 matrices above two more
       const f32* eight = &fragment.value[i * 8];
       const u32 words[4] = {pack<Element>(eight[0], eight[1]), pack<Element>(eight[2], eight[3]),
                             pack<Element>(eight[4], eight[5]), pack<Element>(eight[6], eight[7])};
       // Lanes 0-15 give the rows of the left pair of matrices, lanes 16-31 of the right one.
-      stmatrix::store(tile.chunk(thread / 32 * warp_rows + first_row + lane % 16, i * 2 + lane / 16), words);
+      stmatrix::store(tile.chunk(row, i * 2 + lane / 16), words);
+    }
+    if constexpr (columns % 16 != 0) {  // the last 8: lanes 0-15 give the rows
+      const f32* four = &fragment.value[columns / 16 * 8];
+      const u32 words[2] = {pack<Element>(four[0], four[1]), pack<Element>(four[2], four[3])};
+      stmatrix::store(tile.chunk(row, columns / 8 - 1), words);
     }
   } else {
 #pragma unroll
@@ -168,6 +174,12 @@ WM_DEVICE void store_columns(Tile& tile, const Fragment<columns, f32, warp_rows>
     stmatrix::store_transposed(
         tile.chunk(warp_row / 64 * part_columns + i * 16 + lane / 16 * 8 + lane % 8, warp_row % 64 / 8 + lane / 8 % 2),
         words);
+  }
+  if constexpr (columns % 16 != 0) {  // the last 8: lanes 0-15 give the rows
+    const f32* four = &fragment.value[columns / 16 * 8];
+    const u32 words[2] = {pack<Element>(four[0], four[1]), pack<Element>(four[2], four[3])};
+    stmatrix::store_transposed(
+        tile.chunk(warp_row / 64 * part_columns + columns - 8 + lane % 8, warp_row % 64 / 8 + lane / 8 % 2), words);
   }
 }
 
