@@ -41,7 +41,8 @@ class Learner {
     for (const MeasuredPlan& pair : pairs) {
       const plan::GemmEstimate e = plan::estimate(pair.plan, pair.shape, rates);
       all.push_back(plan::traits_of(e, pair.shape));
-      left_.push_back(std::log(pair.us / (e.seconds * 1e6)));
+      const double corrected = e.seconds * (model.trees ? model.trees->factor(all.back()) : 1);
+      left_.push_back(std::log(pair.us / (corrected * 1e6)));
     }
     for (const std::vector<std::size_t>& shape : by_shape(pairs)) {
       double best = INFINITY;
@@ -177,6 +178,7 @@ plan::GemmTrees fitted_trees(const plan::GemmModel& model, std::span<const Measu
   if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing for trees to learn from");
   Learner learner(model, pairs, rates, options);
   plan::GemmTrees trees;
+  if (model.trees) trees = *model.trees;
   for (int i = 0; i < options.trees; ++i) {
     options.step(i);
     trees.trees.push_back(learner.grow());

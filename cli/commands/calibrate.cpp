@@ -84,7 +84,7 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
       };
     };
     const bench::FitOptions walk{.steps = command.steps, .step = tell("steps", command.steps)};
-    plan::GemmModel model = bench::fitted(before, pairs, rates, walk);
+    plan::GemmModel model = command.onto ? before : bench::fitted(before, pairs, rates, walk);
     if (command.trees > 0) {
       const bench::TreeOptions options{.trees = command.trees, .step = tell("trees", command.trees)};
       model.trees = std::make_shared<plan::GemmTrees>(bench::fitted_trees(model, pairs, rates, options));

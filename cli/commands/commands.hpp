@@ -124,6 +124,7 @@ struct CalibrateGemmCommand {
   std::uint64_t seed = 1;
   int steps = 3000;
   int trees = 224;
+  bool onto = false;          // keep constants and trees; grow trees behind them
   std::filesystem::path out;  // none: the user's own table
 };
 int calibrate_gemm(const CalibrateGemmCommand& command);

@@ -172,32 +172,30 @@ GemmEstimate by_arithmetic(const GemmPlan& plan, const GemmShape& asked, const C
 // Of rows so many bytes apart that begin at a line: the largest power of two, up to a line's 128, that all begin at.
 double alignment(std::int64_t pitch) { return static_cast<double>(std::gcd(pitch, std::int64_t{128})); }
 
-// What trees have seen too little of (docs/gemm.md), for a few rows against many: tiles of 16 columns or 8, not shared.
+// What trees were wrong about (docs/gemm.md), for a few rows against many: tiles of 16 columns or 8, each of one block
+// unless clusters share them through the workspace. They learned from operands that come early; where these come late,
+// up to 16 steps, this matters (otherwise early_plan serves).
 double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rates) {
   const GemmPlan& plan = e.plan;
   const auto steps = e.schedule.steps;
   const int size = plan.cluster_size(), rows = plan.tile.m;
+  // With many steps, blocks of 128 rows that fill more than half the chip end late; and how fast taller ones are by
+  // themselves may depend on where the next product's blocks land.
+  const unsigned blocks = e.schedule.work.clusters * static_cast<unsigned>(size);
+  if (e.waves <= 1) {
+    if (plan.split || steps < 17) return 1;
+    const bool fills = 2 * blocks > static_cast<unsigned>(rates.multiprocessors);
+    return (rows == 128 && fills && size != 2) || (rows > 128 && size == 1) ? 1.05 : 1;
+  }
+  // With a short k, sharing tiles costs more than it evens out.
+  if (plan.split) return steps <= 16 ? 1.1 : 1;
   // With second tiles and more, rows that begin anywhere in a line come sooner where fours share what they all need;
   // and blocks of 128 rows end late: lower tiles were faster.
-  if (e.waves > 1) {
-    if (rows == 128 && steps >= 5) return size == 1 ? 1.08 : 1.03;
-    const bool anywhere = alignment(asked.k * plan.kind.operand_bytes()) < 128;
-    return rows == 64 && size == 1 && e.waves > 2 && steps >= 8 && anywhere ? 1.03 : 1;
-  }
-  // Tall tiles that fill at most half the chip leave room for the next product. From a dozen steps or more on, blocks
-  // by themselves were measured to have several times, by where its blocks land, it seems. Pairs are nearly as fast as
-  // the best of these, and always are, and of 192 rows with many steps faster than estimated. Of 128 rows fours are
-  // faster than pairs, where two products have room for them; where they fill the chip, fours of 64 rows are.
-  const unsigned blocks = e.schedule.work.clusters * static_cast<unsigned>(size);
-  if (2 * blocks > static_cast<unsigned>(rates.multiprocessors))
-    return rows == 128 && size == 4 && steps >= 17 ? 1.06 : 1;
-  if (rows == 64 || steps < (rows == 128 ? 18 : 11)) return 1;
-  if (size == 1) return rows == 128 ? 1.06 : 1.05;
-  if (rows == 192) return size == 2 && steps >= 17 ? 0.97 : 1;
-  GemmPlan fours = plan;
-  fours.cluster = {4, 1};
-  const bool room = 2 * blocks <= 4u * static_cast<unsigned>(resident_clusters(fours, rates));
-  return rows == 128 && size == 2 && room ? 1.02 : 1;
+  const bool late = steps <= 16;
+  if (rows == 128 && steps >= 5) return size > 1 ? 1.03 : late ? 1.12 : 1.08;
+  const bool anywhere = alignment(asked.k * plan.kind.operand_bytes()) < 128;
+  if (rows != 64 || e.waves <= 2 || steps < 8 || !anywhere) return 1;
+  return size == 1 ? (late ? 1.06 : 1.03) : size == 4 && late ? 0.97 : 1;
 }
 
 // The same of all plans. Tiles that are spread, and blocks that share both operands and tiles, came after the trees: by
@@ -215,7 +213,7 @@ double doubt(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rat
   if (plan.multicasts() && plan.cluster.k > 1) return (plan.tile.m == 64 ? 1.03 : 0.97) * short_k;
   if (plan.multicasts() && plan.cluster_size() > 4) return 1.04 * short_k;
   if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
-  return short_k * (plan.tile.n <= 16 && plan.cluster.k == 1 && !plan.split ? doubt_of_few(e, asked, rates) : 1);
+  return short_k * (plan.tile.n <= 16 && plan.cluster.k == 1 ? doubt_of_few(e, asked, rates) : 1);
 }
 
 void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, const GemmTrees& trees) {
@@ -252,7 +250,7 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
       whole_waves - std::floor(whole_waves),
       double(e.schedule.steps),
       double(plan.tile.m),
-      double(plan.tile.n),
+      double(e.plan.tile.n),
       double(plan.group_rows()),
       plan.pipelining == Pipelining::pingpong ? 1.0 : 0.0,
       double(plan.cluster.m),
@@ -273,7 +271,8 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
       alignment(asked.k * plan.kind.operand_bytes()),
       plan.exchange ? 1.0 : 0.0,
       double(asked.m) * double(asked.n) * double(asked.batch) * plan.d_bytes() * 1e-6,
-      alignment(asked.n * plan.d_bytes())};
+      alignment(asked.n * plan.d_bytes()),
+      plan.spread && e.schedule.shares() ? double(work.clusters) / work.shared_tiles : 0.0};
 }
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {

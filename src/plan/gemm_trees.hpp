@@ -44,6 +44,7 @@ inline constexpr std::string_view gemm_trait_names[] = {
     "exchanged",      // 1: the rows of a tile are B's
     "d_megabytes",
     "d_alignment",  // of D's rows, likewise
+    "spread",       // pieces of a tile that all its blocks finish, or 0
 };
 using GemmTraits = std::array<double, std::size(gemm_trait_names)>;
 

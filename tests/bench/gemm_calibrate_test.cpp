@@ -58,11 +58,25 @@ TEST(GemmCalibration, LearnsWhatTheConstantsLeaveUnexplained) {
   const Parts parts = kept_apart(pairs);
   const ModelQuality unseen = quality_of(with_trees(parts.fitted), parts.kept, {});
   EXPECT_LT(unseen.spread, quality_of({}, parts.kept, {}).spread / 2);
-  // What trees were there before does not count.
-  const plan::GemmModel again = with_trees(pairs);
-  EXPECT_EQ(fitted_trees(again, pairs, {}, {.trees = 1}).trees[0].text(),
-            fitted_trees({}, pairs, {}, {.trees = 1}).trees[0].text());
-  EXPECT_EQ(fitted(again, pairs, {}, {.steps = 0}).trees, nullptr);
+  EXPECT_EQ(fitted(with_trees(pairs), pairs, {}, {.steps = 0}).trees, nullptr);
+}
+
+// Pairs that came later, of plans that are slower than all before: what was learned stays, and trees behind it learn
+// the rest.
+TEST(GemmCalibration, GrowsTreesBehindThoseThatAreThere) {
+  auto pairs = measured_on({});
+  for (MeasuredPlan& pair : pairs) pair.us *= pair.plan.tile.n > 100 ? 1.5 : 1.0;
+  plan::GemmModel model;
+  model.trees = std::make_shared<plan::GemmTrees>(fitted_trees({}, pairs, {}, {.trees = 60, .least = 4}));
+  const auto first = model.trees;
+  for (MeasuredPlan& pair : pairs) pair.us *= pair.plan.cluster_size() > 1 ? 1.4 : 1.0;
+  const ModelQuality before = quality_of(model, pairs, {});
+  model.trees = std::make_shared<plan::GemmTrees>(fitted_trees(model, pairs, {}, {.trees = 60, .least = 4}));
+  const ModelQuality after = quality_of(model, pairs, {});
+  EXPECT_GT(before.spread, 0.1);
+  EXPECT_LT(after.spread, before.spread / 4);
+  ASSERT_EQ(model.trees->trees.size(), 120u);
+  for (std::size_t i = 0; i < first->trees.size(); ++i) EXPECT_EQ(model.trees->trees[i].text(), first->trees[i].text());
 }
 
 TEST(GemmCalibration, KeepsEveryFourthShapeApart) {

@@ -214,6 +214,16 @@ TEST_F(Program, CalibrationFitsToTablesAndKeepsTheOtherEntries) {
   EXPECT_THAT(written, AllOf(HasSubstr(kept), HasSubstr("Chip | gemm model 16 bits | ")));
   EXPECT_EQ(start("plan gemm 64x64x64 --chip Chip").status, 0);
 
+  // Behind what is there: the line goes on where it ended.
+  const Ended onto = start("calibrate gemm --onto --trees 3 --from " + table);
+  EXPECT_EQ(onto.status, 0) << onto.err;
+  const auto model_in = [](const std::string& text) { return Pattern("Chip \\| gemm model [^\n]*").first(text).at(0); };
+  EXPECT_THAT(wm::cases::read_text(plans), HasSubstr(kept));
+  const std::string grown = model_in(wm::cases::read_text(plans)), fitted = model_in(written);
+  EXPECT_THAT(grown, StartsWith(fitted));
+  EXPECT_EQ(std::count(grown.begin(), grown.end(), ';'), std::count(fitted.begin(), fitted.end(), ';') + 3);
+  folder_.write("plans.txt", written);
+
   const std::string other = folder_.write("other.json", measured_table("Another")).string();
   for (const auto& [arguments, why] :
        {std::pair{calibrate + " --from " + other, "was measured on Another, not on Chip"},
