@@ -68,6 +68,7 @@ void add_product(CLI::App& app, Command& command) {
   app.add_option("--a-major", command.a_major, "along which dimension A is contiguous: k or mn")->capture_default_str();
   app.add_option("--b-major", command.b_major, "the same of B")->capture_default_str();
   add_count<std::int64_t>(app, "--batch", command.batch, "so many products of this shape", 1, 0x7fffffff);
+  app.add_flag("--promote", command.promote, "8-bit floats: full-precision sums");
 }
 
 constexpr const char* plan_help =
@@ -89,7 +90,6 @@ void add_gemm(CLI::App& app, GemmCommand& product) {
       ->allow_extra_args(false);
   app.add_option("--activation", product.activation, "none, relu, gelu, gelu-erf or silu")->capture_default_str();
   app.add_option("--expression", product.expression, "an activation of your own, in C++: 'x * sigmoid(1.702f * x)'");
-  app.add_flag("--promote", product.promote, "8-bit floats: full-precision sums");
   app.add_option("--plan", product.plan, plan_help);
 }
 
@@ -299,6 +299,9 @@ int start(int count, char** arguments) {
       "operands are loaded when the product ahead has ended, as behind a kernel that nobody knows");
   bench_gemm_app->add_flag("--behind", bench_command.behind,
                            "each product behind a foreign elementwise kernel that writes A, whose time is taken off");
+  bench_gemm_app->add_flag(
+      "--promote", bench_command.promote,
+      "8-bit floats: full-precision sums, beside our own product without them in the place of cuBLASLt");
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");

@@ -62,7 +62,7 @@ class Measurement {
   void compile(std::span<const Shape> shapes) {
     std::vector<GemmPlan> plans;
     for (const Shape& shape : shapes) try {
-        std::ranges::copy(plans_of(kind_of(imagined_request(device_, shape)), shape), std::back_inserter(plans));
+        std::ranges::copy(plans_of(kind_of(imagined_request(device_, shape, variant())), shape), std::back_inserter(plans));
       } catch (const Error&) {  // the measurement says it
       }
     std::atomic<std::size_t> next = 0;
@@ -77,10 +77,17 @@ class Measurement {
   }
 
   void measure(const Shape& shape, GemmTable& table) {
-    const Rotation rotation(stream_, shape);
-    const auto product = peer_.prepare(shape);
+    const Rotation rotation(stream_, shape, variant());
+    std::shared_ptr<CublasLt::Product> product;
     std::optional<Recorded> peer;
-    if (product)
+    if (options_.promote)
+      peer.emplace(rotation, before_, [&](const RandomProduct& problem) {
+        GemmRequest request = problem.request();
+        request.promote = false;
+        request.early = options_.early;
+        gemm(stream_, request);
+      });
+    else if ((product = peer_.prepare(shape)))
       peer.emplace(rotation, before_,
                    [&](const RandomProduct& problem) { peer_.run(*product, stream_.native(), problem, workspace_); });
 
@@ -98,9 +105,12 @@ class Measurement {
     for (std::size_t i = 1; i < plans.size(); ++i) measure_plan(plans[i]);
   }
 
-  std::string peer_name() const { return "cuBLASLt " + peer_.version(); }
+  std::string peer_name() const {
+    return options_.promote ? "the same without promotion" : "cuBLASLt " + peer_.version();
+  }
 
  private:
+  Variant variant() const { return {.promote = options_.promote}; }
   plan::ChipRates rates() const { return plan::rates_of(device_.info()); }
 
   GemmKind kind_of(const GemmRequest& request) const {

@@ -27,6 +27,7 @@ struct GemmOptions {
   bool untuned = false;              // the ranking's first is what the library takes, whatever was measured before
   bool early = true;                 // products may begin before the one ahead has ended (GemmRequest::early)
   bool behind = false;               // each product behind a foreign kernel that writes A: what the product adds to it
+  bool promote = false;              // of 8-bit floats, beside our own product without it in the place of the peer
   // Before each shape, and after each plan with what was found. They may throw, which ends the measurement.
   std::function<void(const Shape&)> begin = [](const Shape&) {};
   std::function<void(const std::string&)> measured = [](const std::string&) {};

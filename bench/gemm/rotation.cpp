@@ -12,10 +12,10 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * (values.size() - 1) + 0.5)];
 }
 
-Rotation::Rotation(const Stream& stream, const Shape& shape) : stream_(stream) {
+Rotation::Rotation(const Stream& stream, const Shape& shape, const Variant& variant) : stream_(stream) {
   constexpr double rotation_bytes = 400 << 20;  // several times the L2
   const int sets = std::clamp(int(rotation_bytes / shape.bytes()) + 1, 2, 64);
-  for (int i = 0; i < sets; ++i) sets_.emplace_back(stream, shape, i);
+  for (int i = 0; i < sets; ++i) sets_.emplace_back(stream, shape, i, variant);
   // Enough launches a replay that the clock's grain and the replay's own cost vanish.
   const double expected = 1.4 * floor_of(shape, plan::rates_of(stream.device().info())).seconds() + 4e-6;
   launches_ = std::max(sets, std::min(512, int(2e-3 / expected) / sets * sets));

@@ -14,7 +14,7 @@ double quantile(std::vector<double> values, double q);
 
 class Rotation {
  public:
-  Rotation(const Stream& stream, const Shape& shape);
+  Rotation(const Stream& stream, const Shape& shape, const Variant& variant = {});
   // `product` puts one product into the stream.
   Graph record(const std::function<void(const RandomProduct&)>& product) const;
   // One replay's time for each product.

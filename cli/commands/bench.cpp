@@ -62,6 +62,7 @@ int bench_gemm(const BenchGemmCommand& command) {
     options.untuned = command.untuned;
     options.early = !command.late;
     options.behind = command.behind;
+    options.promote = command.promote;
     options.by_hand = command.by_hand;
     std::size_t begun = 0;
     options.begin = [&](const bench::Shape& shape) { progress.tell(text_of(shape) + "; shapes", begun++, shapes); };

@@ -94,6 +94,7 @@ struct PlanGemmCommand {
   std::string dtype = "bf16", out_dtype;
   std::string a_major = "k", b_major = "k";
   std::int64_t batch = 1;
+  bool promote = false;
   std::string chip = "NVIDIA H200";  // whose measured plans count
   int multiprocessors = 0;           // 0: the chip's
   int show = 10;                     // plans
@@ -111,7 +112,7 @@ struct BenchGemmCommand {
   std::string device;
   int rounds = 15;
   int plans = 1, random_plans = 0;
-  bool untuned = false, late = false, behind = false;
+  bool untuned = false, late = false, behind = false, promote = false;
   std::filesystem::path json, svg, markdown;  // files to write
 };
 int bench_gemm(const BenchGemmCommand& command);

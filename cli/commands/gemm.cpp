@@ -33,7 +33,7 @@ int gemm(const GemmCommand& command) {
     if (progress) progress->begin(what, instructions);
   };
   if (!on_gpu) {
-    kind_of(device, shape, variant.a_major, variant.b_major);  // what the library refuses it says first
+    kind_of(device, shape, variant);  // what the library refuses it says first
     check_host_memory(text_of(shape), shape.bytes());
     progress.emplace().watch(device);
   }

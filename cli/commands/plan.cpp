@@ -156,7 +156,9 @@ int plan_gemm(const PlanGemmCommand& command) {
   const plan::ChipRates rates = rates_of(command);
   const bool tensor_memory = facts_of(rates.instruction).tensor_memory;
   const Device like = Device::open(std::string(device_like(rates.instruction)));
-  const GemmKind kind = kind_of(like, shape, major_from(command.a_major), major_from(command.b_major));
+  const GemmKind kind = kind_of(
+      like, shape,
+      {.a_major = major_from(command.a_major), .b_major = major_from(command.b_major), .promote = command.promote});
   if (shape.empty()) {
     if (command.json)
       say_json(nlohmann::json::array());

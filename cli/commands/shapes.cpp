@@ -93,8 +93,8 @@ EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_v
   return epilogue;
 }
 
-GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major, Major b_major) {
-  const auto request = bench::imagined_request(device, shape, {.a_major = a_major, .b_major = b_major});
+GemmKind kind_of(const Device& device, const bench::Shape& shape, const bench::Variant& variant) {
+  const auto request = bench::imagined_request(device, shape, variant);
   return ops::kind_to_run(ops::understand(Stream(device), request, plan::instruction_of(device.info().arch)));
 }
 

@@ -23,7 +23,7 @@ Major major_from(std::string_view text);  // k or mn
 EpilogueFacts epilogue_from(const std::vector<std::string>& parts, std::string_view activation, bool expression);
 
 // A product's kind as the library would find it on this device with dense operands, without any memory of their size.
-GemmKind kind_of(const Device& device, const bench::Shape& shape, Major a_major = Major::k, Major b_major = Major::k);
+GemmKind kind_of(const Device& device, const bench::Shape& shape, const bench::Variant& variant = {});
 
 // A command's product: what is multiplied, how it lies, and the request with its plan.
 bench::Shape shape_of(const GemmCommand& command);

@@ -90,9 +90,11 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   constexpr double clocks_per_us = 1755, products = 4;  // of wgmma along k in a step, whatever the type
   const double product = std::max(plan.tile.n / 2.0, model.operand_clocks + model.column_clocks * plan.tile.n);
   double tensor = plan.tile.m / 64.0 * products * product * pipelining_factor(plan, model) / clocks_per_us;
-  if (plan.kind.promote)  // sums move to other registers, under another group's products where there is one
-    tensor +=
-        (plan.multiply_groups == 1 ? 1.0 : 0.3) * (plan.group_rows() / 64.0 * plan.tile.n / 2.0 + 100) / clocks_per_us;
+  if (plan.kind.promote) {  // sums move to other registers, under another group's products where there is one
+    const int parts = plan.group_rows() / 64 / plan.promoted_slabs() * (plan.tile.n / plan.promoted_columns());
+    const bool alone = plan.multiply_groups == 1 || turns;
+    tensor += (alone ? 1.0 : 0.3) * (plan.group_rows() / 64.0 * plan.tile.n / 2.0 + 100 * parts) / clocks_per_us;
+  }
 
   const double lines = asked.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : model.split_lines;
   const double stage_bytes =

@@ -116,7 +116,10 @@ std::vector<GemmKind> sample_of_kinds() {
 TEST(ShippedPlans, CompileWithoutLostSpeed) {
   std::vector<GemmPlan> plans;
   const std::size_t every = every_plan();
-  for (const GemmKind& kind : {GemmKind{}, of_types(DType::e4m3, DType::e4m3, DType::bf16)}) {
+  const GemmKind small = of_types(DType::e4m3, DType::e4m3, DType::bf16);
+  GemmKind promoted = small;
+  promoted.promote = true;
+  for (const GemmKind& kind : {GemmKind{}, small, promoted}) {
     const auto candidates = plan::candidate_plans(kind);
     for (std::size_t i = 0; i < candidates.size(); i += every) plans.push_back(candidates[i]);
   }

@@ -271,7 +271,18 @@ struct GemmPlan {
   // a strip at a time.
   constexpr int accumulator_registers() const {
     if (facts().tensor_memory) return 64 * strip_columns() / group_threads;
-    return group_rows() * tile.n / group_threads * (kind.promote ? 2 : 1);
+    return sum_registers() + (kind.promote ? promoted_slabs() * promoted_columns() / 2 : 0);
+  }
+  constexpr int sum_registers() const { return group_rows() * tile.n / group_threads; }
+  // Of promoted sums, what the tensor cores add at a time: all of a group's; or where these leave too few registers,
+  // those of 64 rows, or of half their columns.
+  constexpr int promoted_slabs() const { return holds_sums_and(sum_registers()) ? group_rows() / 64 : 1; }
+  constexpr int promoted_columns() const {
+    return holds_sums_and(promoted_slabs() * tile.n / 2) || narrow() ? tile.n : tile.n / 2;
+  }
+  constexpr bool holds_sums_and(int registers) const {
+    const int all = moves_registers() ? multiply_registers() : register_limit / threads() / 8 * 8;
+    return (all < 255 ? all : 255) >= sum_registers() + registers + facts().least_spare + kind.finish_registers();
   }
   // What a multiply thread has left beside its sums.
   constexpr int spare_registers() const {
@@ -280,7 +291,10 @@ struct GemmPlan {
   // Whether the epilogue fits beside the sums too: a plan without that room is right, but spills. Where threads hold
   // operands, these have left before the epilogue begins.
   constexpr bool has_room() const {
-    return !facts().reads_shared || spare_registers() >= facts().least_spare + kind.finish_registers();
+    // Where sums are scattered a block's share of them has registers too, which promotion leaves it none of (ptxas does
+    // not see that the tensor cores' own are done with); found by compiling.
+    const int share = kind.promote && scatters() ? group_rows() * written_columns() / group_threads - 8 : 0;
+    return !facts().reads_shared || spare_registers() - share >= facts().least_spare + kind.finish_registers();
   }
   // One block's sums of a tile in the workspace of a split plan, each with its mark, or without.
   constexpr int partial_bytes() const { return tile.m * written_columns() * (spread ? 4 : 8); }

@@ -52,24 +52,39 @@ WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u
 }
 
 // The same for 8-bit floats whose sums must keep full precision: the tensor cores add 128 products, ordinary additions
-// the rest. The other group's products run meanwhile.
+// the rest. The other group's products run meanwhile. Where registers hold no second set of sums, a part of the tile
+// comes after the other.
 template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row,
                                  GemmShared<plan>& shared, HandOver hand_over) {
+  constexpr int slabs_together = plan.promoted_slabs(), columns = plan.promoted_columns();
   sums.clear();
   for (u32 step = 0; step < steps; ++step) {
     stamp<"multiply", "wait">(step);
     const Stage stage = next_stage<plan>(ring);
     stamp<"multiply", "multiply">(step);
     if (step + 1 == steps) hand_over();
-    GemmSums<plan> products;
-    multiply_stage<plan>(products, stage.index, first_row, shared, false);
-    wait_for<0>(products);
-    ring.release(stage);
 #pragma unroll
-    for (int slab = 0; slab < GemmSums<plan>::slabs; ++slab)
+    for (int slab = 0; slab < GemmSums<plan>::slabs; slab += slabs_together)
 #pragma unroll
-      for (int i = 0; i < Fragment<plan.tile.n>::count; ++i) sums.slab[slab].value[i] += products.slab[slab].value[i];
+      for (int column = 0; column < plan.tile.n; column += columns) {
+        Fragment<columns> products[slabs_together];
+        wgmma::fence();
+#pragma unroll
+        for (int i = 0; i < slabs_together; ++i)
+          multiply(products[i], shared.a[stage.index], first_row + (slab + i) * 64, shared.b[stage.index], false,
+                   column);
+        wgmma::commit();
+        wgmma::wait<0>();
+#pragma unroll
+        for (auto& fragment : products) wgmma::pin(fragment.value);
+        if (slab + slabs_together == GemmSums<plan>::slabs && column + columns == plan.tile.n) ring.release(stage);
+#pragma unroll
+        for (int i = 0; i < slabs_together; ++i)
+#pragma unroll
+          for (int j = 0; j < Fragment<columns>::count; ++j)
+            sums.slab[slab + i].value[column / 2 + j] += products[i].value[j];
+      }
   }
 }
 

@@ -8,16 +8,17 @@
 
 namespace wm {
 
-// sums (+)= A B: 64 rows of `a` from `row` on, all columns of `b` (its extent), all of k. Without `accumulate` the old
-// sums are ignored.
-template <class T, class ATile, class BTile>
-WM_DEVICE void multiply(Fragment<BTile::extent, T>& sums, ATile& a, u32 row, BTile& b, bool accumulate) {
+// sums (+)= A B: 64 rows of `a` from `row` on, as many columns of `b` as there are sums of, from `column` on, all of k.
+// Without `accumulate` the old sums are ignored.
+template <int columns, class T, class ATile, class BTile>
+WM_DEVICE void multiply(Fragment<columns, T>& sums, ATile& a, u32 row, BTile& b, bool accumulate, u32 column = 0) {
   static_assert(ATile::k == BTile::k, "both operands have the same k");
+  static_assert(columns <= BTile::extent, "the sums are of columns that there are");
   constexpr wgmma::Options options{.a_major = ATile::major, .b_major = BTile::major};
 #pragma unroll
   for (u32 step = 0; step < ATile::steps; ++step)
     wgmma::multiply<typename ATile::Element, typename BTile::Element, options>(
-        sums.value, a.operand(row, step), b.operand(0, step), accumulate || step > 0);
+        sums.value, a.operand(row, step), b.operand(column, step), accumulate || step > 0);
 }
 
 // The same with A in registers.
