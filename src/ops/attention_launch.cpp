@@ -87,8 +87,8 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   const SoftcapSeries series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{};
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
-      .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.block_keys()),
-      .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.keys),
+      .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.copied_keys()),
+      .v = map("v", p.v, p.kv_heads, p.kind.value_dim, plan.copied_value_keys()),
       .out = map_rows("out", p.out, p.kind.value_dim, plan.out_rows()),
       .queries = static_cast<unsigned>(p.queries),
       .keys = static_cast<unsigned>(p.keys),

@@ -56,7 +56,8 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   e.step_seconds =
       plan.tensor_memory()
           ? clocks.step() / rates.clock
-          : 2.0 * plan.rows() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate + exposed_seconds(plan);
+          : 2.0 * plan.rows() / plan.blocks_together() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
+                exposed_seconds(plan);
   // In tensor memory the output leaves under the next tile; its first scores and last values stand alone.
   e.tile_seconds = plan.tensor_memory() ? clocks.chain / rates.clock
                    : plan.strips == 0   ? 2.4e-6

@@ -12,7 +12,8 @@ std::string text_of(const AttentionPlan& p) {
   return fmt::format("{}x{} s{}{} o{}{}", p.rows(), p.keys, p.stages,
                      p.q_stages > 1 ? fmt::format(" q{}", p.q_stages) : "", p.strips, p.turns ? "" : " noturns") +
          (p.early ? " early" : "") + (p.packed > 0 ? fmt::format(" packed{}", p.packed) : "") +
-         (p.tensor_memory() ? fmt::format(" tcgen05{} fma{}", p.pair ? " pair" : "", p.fma_pairs) : "") +
+         (p.tensor_memory() ? " tcgen05" : "") + (p.pair ? " pair" : "") +
+         (p.tensor_memory() ? fmt::format(" fma{}", p.fma_pairs) : "") +
          (p.tiles == TileSource::claims  ? " claim"
           : p.tiles == TileSource::share ? " share"
                                          : "");
@@ -23,7 +24,7 @@ AttentionPlan attention_plan_from_text(std::string_view text, const AttentionKin
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}; write a plan like '128x176 s2 o1' or '192x128 s2 q2 o2', packed4, noturns, "
-                            "early or tcgen05 (with pair, fma3, claim or share) "
+                            "early, pair or tcgen05 (with fma3, claim or share) "
                             "after it or not (in '{}')",
                             why, text));
   };

@@ -29,7 +29,10 @@ struct ArrivingTiles<plan, true> {
 };
 template <AttentionPlan plan>
 using ArrivingRing = Ring<"arriving", plan.stages, TmaCourier<sizeof(ArrivingTile<plan>)>,
-                          Readers{.groups = transposing_warps, .threads = 32}>;
+                          Readers{.groups = transposing_warps,
+                                  .threads = 32,
+                                  .blocks = u32(plan.blocks_together()),
+                                  .cluster = u32(plan.blocks_together())}>;
 
 // Data that warps have stored, for the tensor cores to read.
 template <u32 warps>

@@ -39,12 +39,17 @@ struct AttentionRings {
   using Shared = AttentionShared<plan>;
   static constexpr Readers one_group{.groups = 1, .threads = warpgroup_threads};
   static constexpr Readers all_groups{.groups = plan.groups, .threads = warpgroup_threads};
+  // Of what two blocks bring each other.
+  static constexpr Readers everybody{.groups = plan.groups,
+                                     .threads = warpgroup_threads,
+                                     .blocks = u32(plan.blocks_together()),
+                                     .cluster = u32(plan.blocks_together())};
   using Q = Ring<"q", plan.q_stages, TmaCourier<sizeof(typename Shared::QTile)>, one_group>;
-  using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, all_groups>;
+  using K = Ring<"k", plan.stages, TmaCourier<sizeof(typename Shared::KTile)>, everybody>;
   // Of what products read. Values of 8 bits come by a ring of their own, and warps of ours bring them from there.
   using VCourier =
       Select<plan.kind.narrow(), WarpCourier<transposing_warps>, TmaCourier<sizeof(typename Shared::VTile)>>;
-  using V = Ring<"v", plan.stages, VCourier, all_groups>;
+  using V = Ring<"v", plan.stages, VCourier, plan.kind.narrow() ? all_groups : everybody>;
   using LoadedV = Select<plan.kind.narrow(), ArrivingRing<plan>, V>;
   static WM_DEVICE auto& loaded_v(Shared& shared) {
     if constexpr (plan.kind.narrow())

@@ -13,18 +13,28 @@ namespace wm {
 template <AttentionPlan plan, class Operand, int outer>
 WM_DEVICE void load_operand(Operand& operand, const TensorMap& map, u32 mn, u32 first_k, const i32 (&matrix)[outer],
                             SharedAddress full) {
-  if constexpr (plan.pair)
+  if constexpr (plan.blocks_multiplying() > 1)
     operand.load_for_pair(map, mn, first_k, matrix, cluster::map(full, 0), {});
   else
     operand.load(map, mn, first_k, matrix, full);
 }
-// Of two blocks, each brings its half of a step's keys.
+// The same of what both blocks need, where each brings half of it to both.
+template <AttentionPlan plan, class Operand, int outer>
+WM_DEVICE void load_shared_operand(Operand& operand, const TensorMap& map, u32 mn, u32 first_k,
+                                   const i32 (&matrix)[outer], SharedAddress full) {
+  if constexpr (plan.pair && plan.blocks_multiplying() == 1)
+    operand.template load<Shares{.blocks = 2, .parts = 2}>(map, mn, first_k, matrix, full, {},
+                                                           {.number = cluster::rank(), .blocks = 0b11});
+  else
+    load_operand<plan>(operand, map, mn, first_k, matrix, full);
+}
+// Of two blocks that multiply together, each has its half of a step's keys.
 template <AttentionPlan plan, class Shared>
 WM_DEVICE void load_keys(const AttentionArguments& args, const Tile<plan>& tile, i32 step, i32 kv_head, Shared& shared,
                          const Stage& stage) {
-  const u32 own = plan.pair ? cluster::rank() * plan.block_keys() : 0;
-  load_operand<plan>(shared.k[stage.index], args.k, tile.sequence.first_key + step * plan.keys + own, 0,
-                     {kv_head, i32(tile.sequence.batch)}, stage.full);
+  const u32 own = plan.blocks_multiplying() > 1 ? cluster::rank() * plan.block_keys() : 0;
+  load_shared_operand<plan>(shared.k[stage.index], args.k, tile.sequence.first_key + step * plan.keys + own, 0,
+                            {kv_head, i32(tile.sequence.batch)}, stage.full);
 }
 
 // The values of a step: where products read them, or where they are transposed from.
@@ -36,18 +46,18 @@ WM_DEVICE void load_values(const AttentionArguments& args, const Tile<plan>& til
   if constexpr (plan.transposes()) {
     const Stage stage = v_ring.acquire();
     stamp<"load", "copy v">(step);
-    shared.arriving[stage.index].load(args.v, tile.sequence.first_key + step * plan.keys, 0, {kv_head, batch},
-                                      stage.full);
+    load_shared_operand<plan>(shared.arriving[stage.index], args.v, tile.sequence.first_key + step * plan.keys, 0,
+                              {kv_head, batch}, stage.full);
   } else {
     const bool tail = tile.keys_before_tail(step) > 0;
     const Stage stage = tail ? v_ring.acquire_for_others() : v_ring.acquire();
     const SharedAddress there = tail ? SharedAddress(&shared.tail[stage.index]) : stage.full;
     if (tail) mbarrier::arrive_expect_tx(there, sizeof(shared.v[0]));
     stamp<"load", "copy v">(step);
-    const u32 own = plan.pair ? cluster::rank() * plan.block_values() : 0;
+    const u32 own = plan.blocks_multiplying() > 1 ? cluster::rank() * plan.block_values() : 0;
     const u32 first_key = tile.sequence.first_key + step * plan.keys;
     if (plan.pair && !tail)
-      load_operand<plan>(shared.v[stage.index], args.v, own, first_key, {kv_head, batch}, there);
+      load_shared_operand<plan>(shared.v[stage.index], args.v, own, first_key, {kv_head, batch}, there);
     else
       shared.v[stage.index].load(args.v, own, first_key, {kv_head, batch}, there);
   }
@@ -169,14 +179,14 @@ WM_DEVICE void clear_tails(const AttentionArguments& args, typename Rings::Share
       fence::proxy_async_shared();
       barrier::sync_warp();
       if (threadIdx.x % 32 == 0) {
-        if constexpr (plan.pair) {  // the first block arrives when both have cleared their halves
+        if constexpr (plan.blocks_multiplying() > 1) {  // the first block arrives when both have cleared their halves
           const SharedAddress second(&shared.tail_of_second[stage.index]);
           if (cluster::rank() > 0)
             mbarrier::arrive_remote(cluster::map(second, 0));
           else
             mbarrier::wait_parity<Scope::cluster>(second, phase);
         }
-        if (!plan.pair || cluster::rank() == 0) v_ring.arrive(stage);
+        if (plan.blocks_multiplying() == 1 || cluster::rank() == 0) v_ring.arrive(stage);
       }
     }
     v_ring.skip(steps.steps() - steps.before_last());

@@ -55,6 +55,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   // tile, or over all of them.
   constexpr bool frugal = (chooses || grounded) && plan.kind.value_dim > 192;
   u32 own_group = group;
+  const bool lets_go = thread_of_warpgroup() < plan.blocks_together();  // of a stage for the group, at a block each
   GroupStep chosen;  // where expressions choose
 
   const auto k_ring_at = [&](u32 step) { return Rings::K::after(step, shared.k_ring); };
@@ -144,8 +145,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   const auto pass_tile = [&] {
     reader.take();
     u32 left = read(reader.here()).steps(args).steps();
-    const auto pass = [](auto ring) {  // by the thread that lets go of it
-      if (thread_of_warpgroup() == 0) ring.release(ring.wait());
+    const auto pass = [&](auto ring) {
+      if (lets_go) ring.release(ring.wait());
     };
     pass(q_ring_at(reader.taken() - 1));
     writer.leave_out();
@@ -206,7 +207,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         return steps.more(step);
       };
       const auto release_keys = [&](u32 number) {
-        if (thread_of_warpgroup() != 0) return;  // who lets go of a stage for the group
+        if (!lets_go) return;
         const auto ring = k_ring_at(number);
         ring.release(ring.next());
         if (joins && !more()) release_q();

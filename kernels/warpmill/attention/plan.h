@@ -30,8 +30,8 @@ struct AttentionPlan {
   bool early = false;
   int fma_pairs = 0;                       // of 16 pairs of exponentials, those that the FMA units make (tcgen05)
   TileSource tiles = TileSource::counter;  // the others are tcgen05's; with claims there is a block for each tile
-  // Two blocks of a cluster multiply together (tcgen05): a tile has the queries of both; of a step each block has half
-  // of the keys, and half of the values' columns.
+  // A tile has the queries of two blocks of a cluster. With wgmma each brings half of a step's keys and values to both;
+  // with tcgen05 they multiply together: of a step each block has half of the keys, and half of the values' columns.
   bool pair = false;
 
   template <class Plan, class Visit>
@@ -58,11 +58,14 @@ struct AttentionPlan {
   static constexpr int shared_limit = 232448;   // bytes of a block
 
   constexpr bool claims() const { return tiles == TileSource::claims; }
+  // A counter answers one block of two, which tells the other.
+  constexpr bool tells_tiles() const { return pair && tiles == TileSource::counter; }
   constexpr bool tensor_memory() const { return instruction == TensorInstruction::tcgen05; }
   // What barriers, the schedule and statistics may take, rounded up.
   constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : orders_tiles() ? 2048 : 1024; }
   constexpr int group_rows() const { return tensor_memory() ? tensor_memory_rows : wgmma_rows; }  // queries of a group
-  constexpr int blocks_together() const { return pair ? 2 : 1; }
+  constexpr int blocks_together() const { return pair ? 2 : 1; }  // for a tile
+  constexpr int blocks_multiplying() const { return pair && tensor_memory() ? 2 : 1; }  // one product
   constexpr int rows() const { return blocks_together() * groups * group_rows(); }  // of a tile
   constexpr int queries() const { return packed > 0 ? packed : rows(); }            // of a tile
   constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }          // that it has them of
@@ -113,10 +116,13 @@ struct AttentionPlan {
   constexpr int width_columns() const { return width_bytes / element_bytes(); }
   constexpr int product_columns() const { return 32 / element_bytes(); }  // of k, in one instruction
   constexpr int head_columns() const { return rounded(kind.head_dim, product_columns()); }
-  constexpr int value_columns() const { return rounded(kind.value_dim, 16 * blocks_together()); }
-  // Of K and V, a block's own.
-  constexpr int block_keys() const { return keys / blocks_together(); }
-  constexpr int block_values() const { return value_columns() / blocks_together(); }
+  constexpr int value_columns() const { return rounded(kind.value_dim, 16 * blocks_multiplying()); }
+  // Of K and V, what a block has in its stages.
+  constexpr int block_keys() const { return keys / blocks_multiplying(); }
+  constexpr int block_values() const { return value_columns() / blocks_multiplying(); }
+  // Keys of one copy: of two blocks each asks for its half, of values only where each then brings it to both.
+  constexpr int copied_keys() const { return keys / blocks_together(); }
+  constexpr int copied_value_keys() const { return keys / blocks_together() * blocks_multiplying(); }
   constexpr int head_bytes() const { return rounded(kind.head_dim * element_bytes(), width_bytes); }
   constexpr int value_bytes() const { return rounded(block_values() * element_bytes(), width_bytes); }
   constexpr int q_bytes() const { return group_rows() * head_bytes(); }  // of one group
@@ -227,7 +233,9 @@ struct AttentionPlan {
     if (instruction != TensorInstruction::wgmma) return "attention multiplies with wgmma or tcgen05";
     if (fma_pairs != 0) return "the FMA units make no exponentials on sm_90a";
     if (tiles != TileSource::counter) return "blocks on sm_90a ask a counter for their tiles";
-    if (pair) return "only tcgen05 has products of two blocks";
+    if (pair && (kind.has_tails() || kind.expressions.of_steps() || packed > 0))
+      return "blocks that bring each other keys take the same steps: sequences of one length, rows of one head, and no "
+             "expressions of steps";
     if (groups < 1 || groups > 3) return "there are 1 to 3 multiply groups";
     if (keys < 16 || keys > 256 || keys % 16) return "a step has 16 to 256 keys, a multiple of 16";
     if (kind.expressions.of_steps() && keys < 32)

@@ -53,6 +53,7 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     typename Rings::V(shared.v_ring).init();
     if constexpr (plan.kind.narrow()) ArrivingRing<plan>(shared.arriving_ring).init();
     TileRing<plan>(shared.tiles.ring).init();
+    if constexpr (plan.tells_tiles()) shared.tiles.ToldNumberShared::init();
     if constexpr (plan.kind.expressions.of_steps()) StepRing<plan>(shared.steps.ring).init();
     if constexpr (plan.kind.has_tails() && !plan.kind.narrow()) {
       name_shared<"tail">(shared.tail);
@@ -68,7 +69,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     grid::wait();
     order_tiles<plan>(args, shared.tiles.order);
   }
-  barrier::sync();
+  if constexpr (plan.pair)
+    cluster::sync();  // the other's barriers must be there before anything arrives at them
+  else
+    barrier::sync();
   if (const u32 role = warpgroup(); role == 0) {
     name_role<"load">();
     if constexpr (plan.moves_registers()) registers::decrease_to<plan.load_registers()>();
@@ -106,6 +110,10 @@ __global__ __launch_bounds__(plan.threads(), 1) void attention_sm90(const __grid
     if constexpr (plan.moves_registers()) registers::increase_to<plan.multiply_registers()>();
     grid::wait();
     multiply_tiles<plan>(args, shared, role - 1);
+  }
+  if constexpr (plan.pair) {  // nobody leaves while the other block may still arrive here
+    cluster::arrive_unaligned();
+    cluster::wait_unaligned();
   }
 }
 

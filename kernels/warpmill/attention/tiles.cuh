@@ -8,6 +8,7 @@
 #include "warpmill/pipeline/claims.cuh"
 #include "warpmill/pipeline/ring.cuh"
 #include "warpmill/pipeline/roles.cuh"
+#include "warpmill/pipeline/told_number.cuh"
 #include "warpmill/ptx/barrier.cuh"
 
 namespace wm {
@@ -101,9 +102,13 @@ struct TileOrder {
 };
 
 inline constexpr int tile_stages = 2;
-struct NoClaim {};  // takes no room as a base
+// How two blocks come to the same tile, or one to somebody else's; takes no room as a base where neither is so.
+struct OwnTiles {};
 template <AttentionPlan plan>
-struct TilesShared : Select<plan.claims(), OwnClaimShared<u32(plan.blocks_together())>, NoClaim> {
+using TileAgreement = Select<plan.claims(), OwnClaimShared<u32(plan.blocks_together())>,
+                             Select<plan.tells_tiles(), ToldNumberShared, OwnTiles>>;
+template <AttentionPlan plan>
+struct TilesShared : TileAgreement<plan> {
   Tile<plan> tile[tile_stages];
   RingBarriers<tile_stages> ring;
   Select<plan.kind.has_tails(), SequenceOrder<plan>, Select<plan.orders_tiles(), TileOrder<plan>, Nothing>> order;
@@ -163,12 +168,15 @@ class TileTaker {
         counter_(reinterpret_cast<TileCounter*>(args.counter)),
         shared_(shared),
         schedule_(args.schedule),
-        claim_(shared) {}
+        agreement_(shared) {}
 
   // The next tile, which all others are told of too, at the next place of the ring.
   WM_DEVICE bool next(Tile<plan>& tile, TileRing<plan>& ring) {
     if constexpr (plan.claims())
-      if (asked_) number_ = claim_.take(number_) ? number_ / blocks : schedule_.count();
+      if (asked_) number_ = agreement_.take(number_) ? number_ / blocks : schedule_.count();
+    if constexpr (plan.tells_tiles())
+      if (asked_) number_ = agreement_.pass(number_);
+    asked_ = true;
     tile = numbers_.at(number_);
     const Stage stage = ring.acquire_for_others();
     shared_.tile[stage.index] = tile;
@@ -178,12 +186,11 @@ class TileTaker {
       return false;
     }
     if constexpr (plan.claims()) {
-      claim_.ask();
-      asked_ = true;
+      agreement_.ask();
     } else if constexpr (plan.tiles == TileSource::share) {
       number_ += gridDim.x / blocks;
-    } else {
-      number_ = gridDim.x + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
+    } else if (blocks == 1 || cluster::rank() == 0) {
+      number_ = gridDim.x / blocks + atomicAdd(&counter_->taken, 1);  // wanted only when this tile is loaded
     }
     return true;
   }
@@ -197,15 +204,15 @@ class TileTaker {
     *counter_ = {0, 0};
   }
 
-  struct NoClaims {
-    WM_DEVICE explicit NoClaims(const NoClaim&) {}
+  struct None {
+    WM_DEVICE explicit None(const OwnTiles&) {}
   };
   TileNumbers<plan> numbers_;
   TileCounter* counter_;
   TilesShared<plan>& shared_;
   const QuerySchedule& schedule_;
   static constexpr u32 blocks = plan.blocks_together();
-  Select<plan.claims(), OwnClaim<blocks>, NoClaims> claim_;
+  Select<plan.claims(), OwnClaim<blocks>, Select<plan.tells_tiles(), ToldNumber, None>> agreement_;
   bool asked_ = false;
   u32 number_ = blockIdx.x / blocks;
 };

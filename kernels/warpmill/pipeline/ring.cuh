@@ -82,8 +82,9 @@ class Ring {
  public:
   static constexpr bool multicast = readers.blocks > 1;
 
-  WM_DEVICE explicit Ring(RingBarriers<stages>& barriers) : Ring(barriers, 0) {
-    static_assert(!multicast, "a ring that several blocks fill is told which: Ring(barriers, blocks)");
+  WM_DEVICE explicit Ring(RingBarriers<stages>& barriers) : Ring(barriers, multicast ? (1u << readers.cluster) - 1 : 0) {
+    static_assert(!multicast || readers.blocks == readers.cluster,
+                  "a ring that some blocks of the cluster fill is told which: Ring(barriers, blocks)");
   }
   // `blocks`: those whose copies fill our stages, and ours, a bit for each rank. Nobody else is told that a stage is
   // free: who fills none of ours does not wait for us, and could count two of our rounds as one of somebody else's.
