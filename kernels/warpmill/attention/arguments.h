@@ -30,10 +30,16 @@ struct SoftcapSeries {
   }
 };
 
-// Where a plan is grounded (capped_softmax.cuh): the series is right for powers of at most `most`, and what it makes of
+// Where a plan is grounded (capped_softmax.cuh): a series is right for powers of at most `most`, and what it makes of
 // smaller scores than it reaches does not count in sums of `least` or more.
 struct LowCapLimits {
   float most, least;
+};
+// And there a shorter series for the scores near 0, s (first + third min(s^2, 1)): queries are multiplied with
+// `query_factor`, a power of two, so that beyond a square of 1 it may go on as a line, and rises everywhere.
+struct NearCap {
+  float query_factor, first, third;
+  LowCapLimits limits;
 };
 
 struct AttentionArguments {
@@ -50,7 +56,8 @@ struct AttentionArguments {
   float scale_log2;              // of a score, on its way to the power of two
   float softcap_inner;           // tanh's argument, of a score; scale_log2 then follows the tanh
   SoftcapSeries softcap_series;  // the same without tanh
-  LowCapLimits low_cap;
+  LowCapLimits low_cap;          // of that series
+  NearCap near_cap;
   unsigned long long lse;                       // 0: none is written
   long long lse_batch_stride, lse_head_stride;  // elements; positions lie side by side
   unsigned long long out_at;                    // for rows that end inside a tile, where sequences have offsets

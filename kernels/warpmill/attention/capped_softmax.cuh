@@ -1,13 +1,34 @@
 // Softmax of scores under a low softcap, cap * tanh(score / cap): they are bounded, so that their powers of two fit f32
 // as they are, and bf16, which has its exponents. No base, no largest score, nothing that is ever multiplied again.
 //
-// Most steps need no tanh: the series of softcap.cuh serves, where nobody's score is beyond its reach, which the sums
-// tell.
+// Most steps need no tanh: a series of softcap.cuh serves, where nobody's score is beyond its reach, which the sums
+// tell. There are two, a short one for scores near 0 and a longer one for most others.
 #pragma once
 
 #include "warpmill/attention/softmax.cuh"
+#include "warpmill/pipeline/roles.cuh"
+#include "warpmill/ptx/barrier.cuh"
+#include "warpmill/ptx/fence.cuh"
 
 namespace wm {
+
+// A group's queries in shared memory times `factor`, a power of two, which is exact, for the products that follow. All
+// of the group, which meets at `barrier`.
+template <class QTile>
+WM_DEVICE void scale_queries(QTile& q, f32 factor, u32 barrier) {
+  static_assert(same<typename QTile::Element, bf16>, "bf16 has the exponents for any factor");
+  auto* const chunks = reinterpret_cast<Quad<u32>*>(&q);
+  const auto scaled = [&](u32 pair) {
+    return pack<bf16>(__uint_as_float(pair << 16) * factor, __uint_as_float(pair & 0xffff0000u) * factor);
+  };
+#pragma unroll 4
+  for (u32 i = thread_of_warpgroup(); i < sizeof(QTile) / sizeof(*chunks); i += warpgroup_threads) {
+    const Quad<u32> chunk = chunks[i];
+    chunks[i] = {scaled(chunk.x), scaled(chunk.y), scaled(chunk.z), scaled(chunk.w)};
+  }
+  fence::proxy_async_shared();
+  barrier::sync(barrier, warpgroup_threads);
+}
 
 // The state of a thread's two rows. `scale` takes a tanh to a power of two. Whole warps.
 template <int columns>
@@ -19,39 +40,45 @@ class CappedSoftmax {
   CappedSoftmax() = default;
   WM_DEVICE explicit CappedSoftmax(f32 scale) : scale_(scale) {}
 
-  // By the series, where settled(). False where a score may be beyond it: then nothing has happened but that the
-  // weights are lost, and the tile has done with the series.
+  // By a series, where settled(). False where a score may be beyond it: then nothing has happened but that the weights
+  // are lost, and the tile has done with that series.
   template <class Cap>
   WM_DEVICE bool weigh_blindly(const Scores& scores, Weights& weights, const Cap& cap) {
+    if (rows_ == Rows::near) {
+      const RowPair sum = powers_of_two(scores, weights, [&](f32 score, int) { return cap.power_near(score); });
+      if (within(sum, cap.limits_near())) {
+        sum_ = with(sum);
+        return true;
+      }
+      rows_ = Rows::far;
+      return false;
+    }
     const RowPair sum = weigh_by_series(scores, weights, cap);
-    if (within(sum, cap)) {
+    if (within(sum, cap.limits())) {
       sum_ = with(sum);
       return true;
     }
     rows_ = Rows::beyond;
     return false;
   }
-  // By whatever is right: the series, or else tanh. `hide()` makes scores that are not seen -infinity; tanh would make
-  // numbers of them again.
+  // By whatever is right: the longer series, or else tanh. `hide()` makes scores that are not seen -infinity; tanh
+  // would make numbers of them again.
   template <class Cap, class Hide>
   WM_DEVICE void weigh(Scores& scores, Weights& weights, const Cap& cap, const Hide& hide) {
     hide();
     if (rows_ != Rows::beyond) {
       const RowPair sum = weigh_by_series(scores, weights, cap);
-      if (!within(sum, cap)) {
+      if (!within(sum, cap.limits()))
         rows_ = Rows::beyond;
-      } else if (enough(with(sum), cap)) {
-        sum_ = with(sum);
-        rows_ = Rows::settled;
+      else if (settle(sum, cap))
         return;
-      }
     }
     cap.cap(scores);
     hide();
-    sum_ = with(powers_of_two(scores, weights, [&](f32 score, int) { return score * scale_; }));
-    if (rows_ != Rows::beyond && enough(sum_, cap)) rows_ = Rows::settled;
+    const RowPair sum = powers_of_two(scores, weights, [&](f32 score, int) { return score * scale_; });
+    if (rows_ == Rows::beyond || !settle(sum, cap)) sum_ = with(sum);
   }
-  WM_DEVICE bool settled() const { return rows_ == Rows::settled; }
+  WM_DEVICE bool settled() const { return rows_ == Rows::near || rows_ == Rows::far; }
 
   WM_DEVICE SoftmaxTotals totals() const { return totals_of(whole_row_sum(sum_), {0.f, 0.f}); }
   WM_DEVICE SoftmaxTotals totals(RowPair sinks) const {
@@ -60,25 +87,30 @@ class CappedSoftmax {
   }
 
  private:
-  // Of all rows of the warp: some have too small sums, so that scores which are too small for the series may count;
-  // none has; or a score was too large for it.
-  enum class Rows : u32 { fresh, settled, beyond };
+  // Of all rows of the warp: some have too small sums, so that scores which are too small for a series may count; none
+  // has for the short one, and no score was too large for it; the same of the longer one; or one was.
+  enum class Rows : u32 { fresh, near, far, beyond };
 
   WM_DEVICE RowPair with(RowPair sum) const { return {sum_.value[0] + sum.value[0], sum_.value[1] + sum.value[1]}; }
   template <class Cap>
   static WM_DEVICE RowPair weigh_by_series(const Scores& scores, Weights& weights, const Cap& cap) {
     return powers_of_two(scores, weights, [&](f32 score, int) { return cap.power(score, 0.f); });
   }
-  template <class Cap>
-  static WM_DEVICE bool within(RowPair sum, const Cap& cap) {
-    const f32 most = cap.limits().most;
-    return __all_sync(0xffffffffu, sum.value[0] <= most && sum.value[1] <= most);
+  static WM_DEVICE bool within(RowPair sum, const LowCapLimits& limits) {
+    return __all_sync(0xffffffffu, sum.value[0] <= limits.most && sum.value[1] <= limits.most);
   }
+  // A step's sum, where with it the rows have enough for a series.
   template <class Cap>
-  static WM_DEVICE bool enough(RowPair sums, const Cap& cap) {
-    const RowPair sum = whole_row_sum(sums);
-    const f32 least = cap.limits().least;
-    return __all_sync(0xffffffffu, sum.value[0] >= least && sum.value[1] >= least);
+  WM_DEVICE bool settle(RowPair of_step, const Cap& cap) {
+    const RowPair sum = whole_row_sum(with(of_step));
+    const auto enough = [&](const LowCapLimits& limits) {
+      return __all_sync(0xffffffffu, sum.value[0] >= limits.least && sum.value[1] >= limits.least);
+    };
+    if (!enough(cap.limits())) return false;
+    sum_ = with(of_step);
+    const bool near = rows_ <= Rows::near && within(of_step, cap.limits_near()) && enough(cap.limits_near());
+    rows_ = near ? Rows::near : Rows::far;
+    return true;
   }
 
   f32 scale_;

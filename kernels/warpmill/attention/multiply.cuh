@@ -53,9 +53,10 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   Select<biased, AlibiBias<plan>, Nothing> alibi;
   // What a query's number is made of, and places in Q, would take registers that are not there if they were kept over a
   // tile, or over all of them.
-  constexpr bool frugal = (chooses || grounded) && plan.kind.value_dim > 192;
+  constexpr bool frugal = (chooses || grounded || plan.pair) && plan.kind.value_dim > 192;
   u32 own_group = group;
-  const bool lets_go = thread_of_warpgroup() < plan.blocks_together();  // of a stage for the group, at a block each
+  // Who lets go of a stage for the group, at a block each.
+  const auto lets_go = [] { return thread_of_warpgroup() < plan.blocks_together(); };
   GroupStep chosen;  // where expressions choose
 
   const auto k_ring_at = [&](u32 step) { return Rings::K::after(step, shared.k_ring); };
@@ -65,9 +66,11 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     auto ring = q_ring_at(reader.taken() - 1);
     ring.release(ring.next());
   };
+  const auto queries = [&](u32 number) -> auto& {  // of a tile, by its number among those of the block
+    return shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(number % plan.q_stages)];
+  };
   const auto multiply_keys = [&](u32 number, const Stage& stage, i32 of_step) {
-    auto& q = shared.q[own_group][plan.q_stages == 1 ? 0 : uniform(number % plan.q_stages)];
-    multiply(scores, q, 0, shared.k[uniform(stage.index)], false);
+    multiply(scores, queries(number), 0, shared.k[uniform(stage.index)], false);
     if constexpr (plan.bias_by_product()) alibi.multiply(scores, shared.slope[group], shared.key_numbers, of_step);
   };
   const auto multiply_values = [&](const Stage& stage) {
@@ -106,6 +109,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     }
     stamp<"multiply", "wait q">(reader.taken());
     q_ring_at(reader.taken()).wait();
+    if constexpr (grounded)
+      scale_queries(queries(reader.taken()), args.near_cap.query_factor, u32(AttentionBarrier::group) + group);
     return k_ring_at(taken).wait();
   };
   const auto queue_last_values = [&] {  // of a tile; the stage is to be let go of behind them
@@ -146,7 +151,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     reader.take();
     u32 left = read(reader.here()).steps(args).steps();
     const auto pass = [&](auto ring) {
-      if (lets_go) ring.release(ring.wait());
+      if (lets_go()) ring.release(ring.wait());
     };
     pass(q_ring_at(reader.taken() - 1));
     writer.leave_out();
@@ -207,7 +212,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         return steps.more(step);
       };
       const auto release_keys = [&](u32 number) {
-        if (!lets_go) return;
+        if (!lets_go()) return;
         const auto ring = k_ring_at(number);
         ring.release(ring.next());
         if (joins && !more()) release_q();

@@ -29,6 +29,14 @@ class Softcap {
   WM_DEVICE f32 most() const { return scales_.softcap_series.most; }
   WM_DEVICE const LowCapLimits& limits() const { return scales_.low_cap; }
 
+  // The same by the shorter series, where it serves (NearCap): an instruction less.
+  WM_DEVICE f32 power_near(f32 score) const {
+    f32 square;
+    asm("mul.sat.f32 %0, %1, %1;" : "=f"(square) : "f"(score));
+    return score * fmaf(square, scales_.near_cap.third, scales_.near_cap.first);
+  }
+  WM_DEVICE const LowCapLimits& limits_near() const { return scales_.near_cap.limits; }
+
  private:
   const ScalesOf<plan>& scales_;
 };
