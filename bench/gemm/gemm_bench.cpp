@@ -80,16 +80,19 @@ class Measurement {
     const Rotation rotation(stream_, shape, variant());
     std::shared_ptr<CublasLt::Product> product;
     std::optional<Recorded> peer;
-    if (options_.promote)
-      peer.emplace(rotation, before_, [&](const RandomProduct& problem) {
-        GemmRequest request = problem.request();
-        request.promote = false;
-        request.early = options_.early;
-        gemm(stream_, request);
-      });
-    else if ((product = peer_.prepare(shape)))
+    const auto unpromoted = [&](const RandomProduct& problem) {
+      GemmRequest request = problem.request();
+      request.promote = false;
+      request.early = options_.early;
+      gemm(stream_, request);
+    };
+    if (options_.promote) {
+      unpromoted(rotation.first());  // what it needs is made before anything is recorded
+      peer.emplace(rotation, before_, unpromoted);
+    } else if ((product = peer_.prepare(shape))) {
       peer.emplace(rotation, before_,
                    [&](const RandomProduct& problem) { peer_.run(*product, stream_.native(), problem, workspace_); });
+    }
 
     const auto measure_plan = [&](std::optional<GemmPlan> plan) {
       table.rows.push_back(measured(rotation, plan, peer));

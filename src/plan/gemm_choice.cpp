@@ -13,8 +13,9 @@ std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, c
 
 std::optional<GemmChoice> choose(const GemmKind& kind, const GemmShape& shape, const ChipRates& rates,
                                  std::string_view chip, const TunedPlans& plans) {
-  // Entries are of single products with D's rows contiguous.
-  const TunedPlan* entry = shape.batch == 1 && !kind.d_columns ? plans.find(key_of(chip, kind, shape)) : nullptr;
+  // Entries are of single products with D's rows contiguous, without promotion, which other tiles are good at.
+  const bool listed = shape.batch == 1 && !kind.d_columns && !kind.promote;
+  const TunedPlan* entry = listed ? plans.find(key_of(chip, kind, shape)) : nullptr;
   if (entry) {
     const GemmPlan tuned = plan_from_text(entry->plan, kind);
     // Measured without an epilogue, for instance: what this product adds may not leave it room.

@@ -103,8 +103,8 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   const double feed =
       both(stage_bytes * model.latency / in_flight, stage_bytes * blocks / (model.l2_rate * part * 1e6), 8) *
       (plan.cluster.k > 1 ? model.shared_step : 1);
-  // Promoting groups give stages back late, and blocks of a large cluster wait for each other's.
-  const double late = plan.kind.promote && plan.cluster_size() > 2 ? 1.05 : 1;
+  // Promoting groups give stages back late, and blocks that share operands wait for each other's.
+  const double late = !plan.kind.promote || !plan.multicasts() ? 1 : plan.cluster_size() > 2 ? 1.06 : 1.03;
   const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) * late +
                       (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
 
