@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -102,7 +101,6 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   double inner = p.kind.softcap ? p.scale / p.softcap : 0;
   const NearCap near = plan.grounded() ? near_cap(scale * log2e, inner, static_cast<double>(p.keys)) : NearCap{};
   const SoftcapSeries series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{};
-  if (std::getenv("WM_FAR")) const_cast<NearCap&>(near).limits.least = 1e38f;
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.copied_keys()),

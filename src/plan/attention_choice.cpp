@@ -39,6 +39,14 @@ double exposed_seconds(const AttentionPlan& plan) {
   return dims <= 256 ? 0.45e-6 : dims <= 384 ? 0.25e-6 : 0.13e-6;
 }
 
+// Rows of wide heads that begin in the middle of a sector of L2, 32 bytes: a box of 128 bytes takes five of them, and L2
+// is what such kernels wait for. Blocks that bring each other half of everything ask for half as much.
+bool splits_sectors(const AttentionKind& kind) {
+  constexpr int sector = 32;
+  return !kind.narrow() && kind.head_dim + kind.value_dim > 256 &&
+         (kind.head_dim * 2 % sector != 0 || kind.value_dim * 2 % sector != 0);
+}
+
 }  // namespace
 
 double tensor_flops(const AttentionKind& kind, const ChipRates& rates) {
@@ -58,11 +66,13 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
           ? clocks.step() / rates.clock
           : 2.0 * plan.rows() / plan.blocks_together() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
                 exposed_seconds(plan);
+  if (!plan.tensor_memory() && !plan.pair && splits_sectors(plan.kind)) e.step_seconds *= 1.09;
   // In tensor memory the output leaves under the next tile; its first scores and last values stand alone.
   e.tile_seconds = plan.tensor_memory() ? clocks.chain / rates.clock
                    : plan.strips == 0   ? 2.4e-6
                    : plan.strips == 1   ? 1.9e-6
                                         : 1.6e-6;
+  if (!plan.tensor_memory() && plan.pair) e.tile_seconds += 3e-6;  // two blocks begin and end it together
   double steps = 0, longest = 0;
   for (std::int64_t tile = 0; tile < per_head; ++tile) {
     const auto seen = static_cast<double>(steps_seen(plan, shape, tile * plan.queries()));
@@ -113,10 +123,11 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
   // Three groups have too few registers but for the smallest heads, which two do not keep busy.
   const int groups = few_queries ? 1 : kind.head_dim + kind.value_dim <= 128 ? 3 : 2;
   std::vector<AttentionPlan> plans;
+  int widths = 0;  // of steps that fit
   for (const int keys : {224, 192, 176, 160, 144, 128, 112, 96, 80, 64, 48}) {
     if (keys > 176 && !kind.narrow()) continue;
     if (keys == 144 && !AttentionPlan{.kind = kind}.masks_only()) continue;  // others have 160, or no more than 128
-    if (plans.size() >= 2 && keys != 128 && keys != 96 && keys != 64) continue;
+    if (widths >= 2 && keys != 128 && keys != 96 && keys != 64) continue;
     for (const int strips : {2, 1, 0}) {  // a tile that has fewer than fit only waits longer
       AttentionPlan plan{.kind = kind, .keys = keys, .groups = groups, .strips = strips};
       if (!plan.valid()) continue;
@@ -125,6 +136,10 @@ std::vector<AttentionPlan> candidates(const AttentionKind& kind, bool few_querie
       plan.q_stages = groups == 3 && !kind.narrow() ? 2 : 1;
       if (!plan.valid()) plan.q_stages = 1;
       plans.push_back(as_fast_as_measured(plan));
+      ++widths;
+      AttentionPlan pair = plans.back();
+      pair.pair = true;
+      if (groups > 1 && splits_sectors(kind) && pair.valid()) plans.push_back(pair);
       break;
     }
   }
@@ -160,13 +175,10 @@ std::string_view why_none(const AttentionKind& kind, TensorInstruction instructi
 
 std::vector<AttentionEstimate> rank(const AttentionKind& kind, const AttentionShape& shape, const ChipRates& rates) {
   std::vector<AttentionEstimate> ranking;
-  if (rates.instruction == TensorInstruction::tcgen05) {
-    for (const AttentionPlan& plan : tensor_memory_candidates(kind))
-      if (plan.blocks_together() <= rates.multiprocessors) ranking.push_back(estimate(plan, shape, rates));
-  } else {
-    for (const AttentionPlan& plan : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
-      ranking.push_back(estimate(plan, shape, rates));
-  }
+  for (const AttentionPlan& plan : rates.instruction == TensorInstruction::tcgen05
+                                       ? tensor_memory_candidates(kind)
+                                       : candidates(kind, shape.queries <= AttentionPlan::wgmma_rows))
+    if (plan.blocks_together() <= rates.multiprocessors) ranking.push_back(estimate(plan, shape, rates));
   // Which steps expressions skip only the device knows; who gives one skips most. Under a causal mask plans for heads
   // of up to 128 are put in the order that they have for documents of 2,048 keys, as many as there are: few are longer,
   // and wide steps waste much of what short ones leave (docs/attention.md).

@@ -72,6 +72,17 @@ double pipelining_factor(const GemmPlan& plan, const GemmModel& model) {
   return plan.group_rows() == 64 ? model.two_groups : model.two_tall_groups;
 }
 
+// What a step takes longer where sums move to other registers, by measurements: each part's wait and additions, of
+// which another group's products hide the more, the fewer parts there are. Products of 64 columns wait for shared
+// memory.
+double promotion_clocks(const GemmPlan& plan) {
+  const int parts = plan.group_rows() / 64 / plan.promoted_slabs() * (plan.tile.n / plan.promoted_columns());
+  const double clocks = plan.sum_registers() + 100 * parts;
+  if (plan.multiply_groups == 1 || plan.pipelining == Pipelining::pingpong) return clocks;
+  if (plan.multiply_groups == 3) return (plan.promoted_columns() == 64 ? 0.3 : 0.05) * clocks;
+  return (parts == 1 ? 0.05 : parts == 2 ? 0.27 : 0.5) * clocks;
+}
+
 // Bytes that a block gets of the sums of a tile it shares along k with its cluster.
 double sums_received(const GemmPlan& plan) {
   const double tile = 4.0 * plan.tile.m * plan.tile.n, others = plan.cluster.k - 1;
@@ -90,11 +101,7 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   constexpr double clocks_per_us = 1755, products = 4;  // of wgmma along k in a step, whatever the type
   const double product = std::max(plan.tile.n / 2.0, model.operand_clocks + model.column_clocks * plan.tile.n);
   double tensor = plan.tile.m / 64.0 * products * product * pipelining_factor(plan, model) / clocks_per_us;
-  if (plan.kind.promote) {  // sums move to other registers, under another group's products where there is one
-    const int parts = plan.group_rows() / 64 / plan.promoted_slabs() * (plan.tile.n / plan.promoted_columns());
-    const bool alone = plan.multiply_groups == 1 || turns;
-    tensor += (alone ? 1.0 : 0.3) * (plan.group_rows() / 64.0 * plan.tile.n / 2.0 + 100 * parts) / clocks_per_us;
-  }
+  if (plan.kind.promote) tensor += promotion_clocks(plan) / clocks_per_us;
 
   const double lines = asked.k * plan.kind.operand_bytes() % 128 == 0 ? 1 : model.split_lines;
   const double stage_bytes =
@@ -104,7 +111,7 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
       both(stage_bytes * model.latency / in_flight, stage_bytes * blocks / (model.l2_rate * part * 1e6), 8) *
       (plan.cluster.k > 1 ? model.shared_step : 1);
   // Promoting groups give stages back late, and blocks that share operands wait for each other's.
-  const double late = !plan.kind.promote || !plan.multicasts() ? 1 : plan.cluster_size() > 2 ? 1.06 : 1.03;
+  const double late = plan.kind.promote && plan.multicasts() ? 1.055 : 1;
   const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) * late +
                       (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
 
@@ -138,7 +145,8 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
   const double idle = std::clamp(rates.multiprocessors / blocks - 1, 0.0, 3.0);
   const double memory =
       memory_bytes / (model.memory_rate / 4.4 * rates.memory_bytes * 1e-6) * (1 + model.memory_idle * idle);
-  const double work = e.waves * steps * step + std::ceil(e.waves) * tile + share;
+  const double evened = plan.kind.promote && e.schedule.shares() ? 1.06 : 1;
+  const double work = (e.waves * steps * step + std::ceil(e.waves) * tile + share) * evened;
   const double start =
       model.start + (plan.cluster_size() > 1 ? model.cluster_start : 0) + (turns ? model.last_strip * strips : 0);
 
