@@ -66,7 +66,8 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
           ? clocks.step() / rates.clock
           : 2.0 * plan.rows() / plan.blocks_together() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
                 exposed_seconds(plan);
-  if (!plan.tensor_memory() && !plan.pair && splits_sectors(plan.kind)) e.step_seconds *= 1.09;
+  if (!plan.tensor_memory() && !plan.pair && splits_sectors(plan.kind))  // the more blocks ask, the longer L2 takes
+    e.step_seconds *= 1 + 0.09 * std::min(1.0, static_cast<double>(e.tiles) / rates.multiprocessors);
   // In tensor memory the output leaves under the next tile; its first scores and last values stand alone.
   e.tile_seconds = plan.tensor_memory() ? clocks.chain / rates.clock
                    : plan.strips == 0   ? 2.4e-6

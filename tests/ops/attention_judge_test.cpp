@@ -66,6 +66,11 @@ std::vector<Problem> problems() {
   AttentionCase narrow = plain, narrow_sequences = sequences(), narrow_documents = documents;
   narrow.dtype = narrow_sequences.dtype = narrow_documents.dtype = DType::e4m3;
   narrow.out_dtype = DType::e4m3, narrow.scales = narrow_sequences.scales = bench::Scales::heads;
+  // Several tiles for each pair; of the last one the second block has no queries, and the first are blank.
+  AttentionCase pairs = plain, paired_ends = causal, paired_narrow = narrow;
+  pairs.heads = 3, pairs.kv_heads = 3, pairs.queries = 400;
+  paired_ends.heads = 3, paired_ends.kv_heads = 3, paired_ends.queries = 350, paired_ends.keys = 60;
+  paired_narrow.queries = 300;
   return {{"two groups", plain, {.keys = 64}},
           {"three groups, causal", causal, {.keys = 64, .groups = 3}},
           {"one group, window", window, {.keys = 48, .groups = 1, .stages = 3, .strips = 2}},
@@ -91,7 +96,10 @@ std::vector<Problem> problems() {
           {"and a blank tile, where Q was", blank, {.keys = 64, .strips = 0, .turns = false}},
           {"a group without queries of documents", document_ends, {.keys = 48}},
           {"a low softcap, without turns", capped, {.keys = 64, .turns = false}},
-          {"a low softcap, three groups, two stages of Q", capped, {.keys = 64, .groups = 3, .q_stages = 2}}};
+          {"a low softcap, three groups, two stages of Q", capped, {.keys = 64, .groups = 3, .q_stages = 2}},
+          {"pairs", pairs, {.keys = 64, .pair = true}},
+          {"pairs, causal, the output leaves from where Q was", paired_ends, {.keys = 48, .strips = 0, .pair = true}},
+          {"pairs, e4m3", paired_narrow, {.keys = 64, .pair = true}}};
 }
 
 class AttentionJudge : public testing::Test {
@@ -149,7 +157,7 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
   const Problem &plain = all[0], &idle = all[1], &in_place = all[3], &varying = all[4], &biased = all[10],
-                &narrow = all[15], &early = all[16], &blank = all[22];
+                &narrow = all[15], &early = all[16], &blank = all[22], &pairs = all[26], &paired_ends = all[27], &paired_narrow = all[28];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -232,6 +240,26 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
       {"the copy engine is never told that values have been taken", narrow, "      arriving_ring.release(from);\n", ""},
       {"values are let go of before they are taken", narrow, "      const Transposer transposer",
        "      arriving_ring.release(from);\n      const Transposer transposer"},
+      {"a pair's blocks do not wait for each other's barriers to be there", pairs,
+       "cluster::sync();  // the other's barriers", "barrier::sync();  // the other's barriers"},
+      {"a block of a pair leaves while the other may still arrive there", pairs,
+       "    cluster::arrive_unaligned();\n    cluster::wait_unaligned();", ""},
+      {"a block of a pair fills a stage that the other still reads", pairs,
+       "mbarrier::init(empty_ + 8 * i, readers.groups * reached);", "mbarrier::init(empty_ + 8 * i, readers.groups);"},
+      {"a group of a pair lets go of keys at its own block only", pairs,
+       "return thread_of_warpgroup() < plan.blocks_together();", "return thread_of_warpgroup() < 1;"},
+      {"both blocks of a pair bring the same half", pairs, ".number = cluster::rank(), .blocks = 0b11",
+       ".number = 0, .blocks = 0b11"},
+      {"the first block of a pair tells a number before the one before was heard", paired_ends,
+       "      mbarrier::wait_parity<Scope::cluster>(&shared_.heard, phase_ ^ 1);  // at once before the first\n", ""},
+      {"the second block of a pair takes a number before it was told", pairs,
+       "      mbarrier::wait_parity<Scope::cluster>(&shared_.told, phase_);\n", ""},
+      {"it never says that it has heard", pairs,
+       "      mbarrier::arrive_remote(cluster::map(SharedAddress(&shared_.heard), 0));\n", ""},
+      {"values that both blocks transpose are let go of at one", paired_narrow,
+       "                                  .blocks = u32(plan.blocks_together()),\n"
+       "                                  .cluster = u32(plan.blocks_together())}>;",
+       "                                  .blocks = 1}>;"},
   };
   for (const Mutation& m : mutations) {
     SCOPED_TRACE(m.what);
@@ -245,7 +273,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   }
   vgpu::set_run_options(device, {.check = true});
   for (const Problem* p :
-       {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank})  // the same way, with nothing left out
+       {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank, &pairs, &paired_ends, &paired_narrow})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

@@ -46,7 +46,7 @@ TEST_F(Attention, CapsLowAtBothEnds) {
   AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 100, .keys = 500, .head_dim = 64, .value_dim = 64};
   c.lse = c.sinks = true;
   for (const float softcap : {30.f, 55.f})
-    for (const float size : {-4.f, -1.6f, -1.f, 0.9f, 3.f}) {  // of the scores, in caps
+    for (const float size : {-4.f, -1.6f, -1.f, -0.5f, -0.4f, 0.3f, 0.42f, 0.9f, 3.f}) {  // of the scores, in caps
       SCOPED_TRACE(fmt::format("softcap {}, scores of about {} of it", softcap, size));
       c.softcap = softcap;
       c.scale = 1.f;

@@ -257,6 +257,9 @@ TEST_F(Attention, ServesEveryKindOfPlan) {
                                    {.keys = 48, .stages = 4},
                                    {.keys = 64, .strips = 0},
                                    {.keys = 64, .strips = 2},
+                                   {.keys = 80, .pair = true},
+                                   {.keys = 64, .groups = 3, .q_stages = 2, .pair = true},
+                                   {.keys = 48, .groups = 1, .strips = 0, .pair = true},
                                    {.keys = 32, .stages = 3, .instruction = tcgen05},
                                    {.keys = 96, .strips = 2, .instruction = tcgen05, .fma_pairs = 12},
                                    {.keys = 128, .stages = 1, .instruction = tcgen05, .fma_pairs = 5},
@@ -310,9 +313,13 @@ TEST_F(Attention, ServesTwoThreadsAndStreams) {
   EXPECT_LT(errors[1], 1);
 }
 
-// Nothing: the library's own choice. Every other one on sm_100a: two blocks together.
+// Nothing: the library's own choice. Others: two blocks together, where they may.
 std::optional<AttentionPlan> plan_of_random(std::size_t number, const AttentionCase& c, TensorInstruction instruction) {
-  if (instruction != TensorInstruction::tcgen05 || number % 2 == 0) return std::nullopt;
+  if (number % 2 == 0) return std::nullopt;
+  if (instruction == TensorInstruction::wgmma) {
+    if (number % 4 == 1 || !c.sequences.empty() || !c.key_lengths.empty() || !c.skip.empty() || !c.whole.empty()) return std::nullopt;
+    return AttentionPlan{.keys = 32, .groups = c.value_dim <= 64 ? 3 : 2, .strips = 1, .pair = true};
+  }
   const bool claims = number % 4 == 1 && c.sequences.empty();
   return AttentionPlan{.keys = number % 3 == 0 ? 32 : 64,
                        .stages = 1,

@@ -354,10 +354,30 @@ TEST(AttentionInTensorMemory, InSharesTakesAsLongAsTheFirstBlocks) {
   EXPECT_NEAR(shared.seconds - asked.seconds, steps * asked.step_seconds + tiles * asked.tile_seconds, 1e-12);
 }
 
+// Measured on an H200: 0.90 to 0.96 of the time without a mask, and with one in long sequences.
+TEST(AttentionChoice, LetsPairsBringWhatBeginsInTheMiddleOfASector) {
+  const auto pairs = [](int dim, const AttentionShape& shape, AttentionKind kind = {}) {
+    kind.head_dim = kind.value_dim = dim;
+    return rank(kind, shape, {}).front().plan.pair;
+  };
+  const AttentionShape longer{2, 16, 16, 8192, 8192};
+  for (const int dim : {136, 152, 184, 248}) {
+    EXPECT_TRUE(pairs(dim, longer)) << dim;
+    EXPECT_TRUE(pairs(dim, longer, {.mask = {.right = true}})) << dim;
+    EXPECT_FALSE(pairs(dim, {1, 8, 8, 128, 8192})) << dim << ": the second block would have no queries";
+    EXPECT_FALSE(pairs(dim, longer, {.sequences = true})) << dim << ": blocks of a pair take the same steps";
+    EXPECT_FALSE(pairs(dim, longer, {.expressions = {.mask = true, .skip = true}})) << dim;
+  }
+  for (const int dim : {64, 120, 128, 144, 192, 256}) EXPECT_FALSE(pairs(dim, longer)) << dim;
+  EXPECT_FALSE(rank({.head_dim = 248, .value_dim = 248}, longer, {.multiprocessors = 1}).front().plan.pair);
+  const AttentionPlan narrow{.kind = {.sequences = true}, .pair = true};
+  EXPECT_NE(std::string_view(narrow.problem()).find("take the same steps"), std::string_view::npos);
+}
+
 TEST(AttentionPlanText, IsReadAsItIsWritten) {
   for (const AttentionPlan& plan :
        {AttentionPlan{}, AttentionPlan{.keys = 176, .groups = 3, .stages = 4, .strips = 0, .turns = false},
-        AttentionPlan{.stages = 3, .q_stages = 2},
+        AttentionPlan{.stages = 3, .q_stages = 2}, AttentionPlan{.keys = 80, .strips = 0, .pair = true},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .fma_pairs = 3, .tiles = TileSource::share},
         AttentionPlan{.instruction = TensorInstruction::tcgen05, .tiles = TileSource::claims, .pair = true}}) {
