@@ -76,11 +76,13 @@ double pipelining_factor(const GemmPlan& plan, const GemmModel& model) {
 // which another group's products hide the more, the fewer parts there are. Products of 64 columns wait for shared
 // memory.
 double promotion_clocks(const GemmPlan& plan) {
-  const int parts = plan.group_rows() / 64 / plan.promoted_slabs() * (plan.tile.n / plan.promoted_columns());
+  const int parts = plan.group_rows() / 64 * (plan.tile.n / plan.promoted_columns());
   const double clocks = plan.sum_registers() + 100 * parts;
   if (plan.multiply_groups == 1 || plan.pipelining == Pipelining::pingpong) return clocks;
-  if (plan.multiply_groups == 3) return (plan.promoted_columns() == 64 ? 0.3 : 0.05) * clocks;
-  return (parts == 1 ? 0.05 : parts == 2 ? 0.27 : 0.5) * clocks;
+  if (plan.promoted_together() == 2) return 0.05 * clocks;
+  const int columns = plan.promoted_columns();
+  if (plan.multiply_groups == 3) return (parts == 1 ? (columns < 96 ? 0.4 : 0.0) : columns == 64 ? 0.4 : 0.2) * clocks;
+  return (parts == 1 ? 0.2 : parts == 2 ? 0.27 : 0.5) * clocks;
 }
 
 // Bytes that a block gets of the sums of a tile it shares along k with its cluster.
@@ -111,7 +113,7 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
       both(stage_bytes * model.latency / in_flight, stage_bytes * blocks / (model.l2_rate * part * 1e6), 8) *
       (plan.cluster.k > 1 ? model.shared_step : 1);
   // Promoting groups give stages back late, and blocks that share operands wait for each other's.
-  const double late = plan.kind.promote && plan.multicasts() ? 1.055 : 1;
+  const double late = plan.kind.promote && plan.multicasts() ? 1.06 : 1;
   const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) * late +
                       (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
 

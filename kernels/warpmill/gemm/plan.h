@@ -271,18 +271,26 @@ struct GemmPlan {
   // a strip at a time.
   constexpr int accumulator_registers() const {
     if (facts().tensor_memory) return 64 * strip_columns() / group_threads;
-    return sum_registers() + (kind.promote ? promoted_slabs() * promoted_columns() / 2 : 0);
+    return sum_registers() + (kind.promote ? promoted_together() * promoted_columns() / 2 : 0);
   }
   constexpr int sum_registers() const { return group_rows() * tile.n / group_threads; }
-  // Of promoted sums, what the tensor cores add at a time: all of a group's; or where these leave too few registers,
-  // those of 64 rows, or of half their columns.
-  constexpr int promoted_slabs() const { return holds_sums_and(sum_registers()) ? group_rows() / 64 : 1; }
+  // Of promoted sums, the columns of 64 rows that the tensor cores add at a time: all, or half where these leave too few
+  // registers. Two such parts are multiplied together where there are registers for both, and enough columns: shared
+  // memory gives few operands for narrow products.
+  constexpr int promoted_together() const { return promoted_pair() > 0 ? 2 : 1; }
   constexpr int promoted_columns() const {
-    return holds_sums_and(promoted_slabs() * tile.n / 2) || narrow() ? tile.n : tile.n / 2;
+    if (const int columns = promoted_pair(); columns > 0) return columns;
+    return holds_sums_and(tile.n / 2) || narrow() ? tile.n : tile.n / 2;
   }
+  constexpr int promoted_pair() const {
+    constexpr int enough = 72;
+    if (group_rows() > 64 && holds_sums_and(2 * (tile.n / 2))) return tile.n;
+    return tile.n / 2 >= enough && holds_sums_and(2 * (tile.n / 4)) ? tile.n / 2 : 0;
+  }
+  static constexpr int least_beside_parts = 16;  // found by compiling: there is nothing else in the loop of steps
   constexpr bool holds_sums_and(int registers) const {
     const int all = moves_registers() ? multiply_registers() : register_limit / threads() / 8 * 8;
-    return (all < 255 ? all : 255) >= sum_registers() + registers + facts().least_spare + kind.finish_registers();
+    return (all < 255 ? all : 255) >= sum_registers() + registers + least_beside_parts;
   }
   // What a multiply thread has left beside its sums.
   constexpr int spare_registers() const {
@@ -291,10 +299,12 @@ struct GemmPlan {
   // Whether the epilogue fits beside the sums too: a plan without that room is right, but spills. Where threads hold
   // operands, these have left before the epilogue begins.
   constexpr bool has_room() const {
-    // Where sums are scattered a block's share of them has registers too, which promotion leaves it none of (ptxas does
-    // not see that the tensor cores' own are done with); found by compiling.
-    const int share = kind.promote && scatters() ? group_rows() * written_columns() / group_threads - 8 : 0;
-    return !facts().reads_shared || spare_registers() - share >= facts().least_spare + kind.finish_registers();
+    // Promoted parts have done when the epilogue begins. But where sums are scattered or spread others' have registers
+    // too, and ptxas does not see that the parts have: found by compiling.
+    const int parts = accumulator_registers() - sum_registers();
+    const int promoted = scatters() ? 8 - group_rows() * written_columns() / group_threads : spread ? 0 : parts;
+    const int spare = spare_registers() + (kind.promote ? promoted : 0);
+    return !facts().reads_shared || spare >= facts().least_spare + kind.finish_registers();
   }
   // One block's sums of a tile in the workspace of a split plan, each with its mark, or without.
   constexpr int partial_bytes() const { return tile.m * written_columns() * (spread ? 4 : 8); }
@@ -376,7 +386,7 @@ struct GemmPlan {
       return "the roles take more registers than the block is started with";
     const int scale_words =
         kind.scaled() && !facts().tensor_memory ? tile.n / 4 : 0;  // of B and A, and their addresses
-    if (spare_registers() < facts().least_spare + scale_words)
+    if (spare_registers() < (kind.promote ? least_beside_parts : facts().least_spare) + scale_words)
       return "the sums leave a multiply thread too few registers";
     return nullptr;
   }

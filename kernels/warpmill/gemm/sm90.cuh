@@ -51,13 +51,35 @@ WM_DEVICE void multiply(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u
   ring.release(previous);
 }
 
+// Sums that the tensor cores make of 128 products each, to be added to others in full precision: of some columns of 64
+// rows of a group.
+template <GemmPlan plan>
+struct PromotedPart {
+  static constexpr int columns = plan.promoted_columns(), of_columns = plan.tile.n / columns,
+                       count = GemmSums<plan>::slabs * of_columns;  // of a group's rows
+  Fragment<columns> products;
+
+  WM_DEVICE void multiply(int number, const Stage& stage, u32 first_row, GemmShared<plan>& shared) {
+    wgmma::fence();
+    wm::multiply(products, shared.a[stage.index], first_row + number / of_columns * 64, shared.b[stage.index], false,
+                 number % of_columns * columns);
+    wgmma::commit();
+  }
+  WM_DEVICE void add_to(GemmSums<plan>& sums, int number) {
+    wgmma::pin(products.value);
+    f32* const into = &sums.slab[number / of_columns].value[number % of_columns * columns / 2];
+#pragma unroll
+    for (int i = 0; i < products.count; ++i) into[i] += products.value[i];
+  }
+};
+
 // The same for 8-bit floats whose sums must keep full precision: the tensor cores add 128 products, ordinary additions
-// the rest. The other group's products run meanwhile. Where registers hold no second set of sums, a part of the tile
-// comes after the other.
+// the rest, while the next part of the tile is multiplied, and another group's.
 template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row,
                                  GemmShared<plan>& shared, HandOver hand_over) {
-  constexpr int slabs_together = plan.promoted_slabs(), columns = plan.promoted_columns();
+  using Part = PromotedPart<plan>;
+  constexpr int together = plan.promoted_together();
   sums.clear();
   for (u32 step = 0; step < steps; ++step) {
     stamp<"multiply", "wait">(step);
@@ -65,26 +87,18 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
     stamp<"multiply", "multiply">(step);
     if (step + 1 == steps) hand_over();
 #pragma unroll
-    for (int slab = 0; slab < GemmSums<plan>::slabs; slab += slabs_together)
+    for (int first = 0; first < Part::count; first += together) {
+      Part part[together];
 #pragma unroll
-      for (int column = 0; column < plan.tile.n; column += columns) {
-        Fragment<columns> products[slabs_together];
-        wgmma::fence();
-#pragma unroll
-        for (int i = 0; i < slabs_together; ++i)
-          multiply(products[i], shared.a[stage.index], first_row + (slab + i) * 64, shared.b[stage.index], false,
-                   column);
-        wgmma::commit();
-        wgmma::wait<0>();
-#pragma unroll
-        for (auto& fragment : products) wgmma::pin(fragment.value);
-        if (slab + slabs_together == GemmSums<plan>::slabs && column + columns == plan.tile.n) ring.release(stage);
-#pragma unroll
-        for (int i = 0; i < slabs_together; ++i)
-#pragma unroll
-          for (int j = 0; j < Fragment<columns>::count; ++j)
-            sums.slab[slab + i].value[column / 2 + j] += products[i].value[j];
+      for (int i = 0; i < together; ++i) part[i].multiply(first + i, stage, first_row, shared);
+      if constexpr (together == 2) {
+        wgmma::wait<1>();
+        part[0].add_to(sums, first);
       }
+      wgmma::wait<0>();
+      if (first + together == Part::count) ring.release(stage);
+      part[together - 1].add_to(sums, first + together - 1);
+    }
   }
 }
 
