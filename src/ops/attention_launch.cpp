@@ -3,46 +3,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "ops/softcap.hpp"
 #include "warpmill/error.hpp"
 #include "warpmill/tensor_map.hpp"
 
 namespace wm::ops {
 namespace {
-
-// size tanh(x): x (1 - 0.325 x^2 + 0.094 x^4) is tanh(x) within 2^-11.7 of itself, up to x = 0.8.
-SoftcapSeries tanh_series(double size) {
-  constexpr double first = 0.99969672, third = -0.32457385, fifth = 0.09357479, middle = third / (2 * fifth);
-  return {static_cast<float>(middle), static_cast<float>(first / fifth - middle * middle),
-          static_cast<float>(fifth * size), static_cast<float>(std::tanh(0.8) * size)};
-}
-
-// Of a series that reaches nowhere (SoftcapSeries::of) all scores take tanh.
-LowCapLimits limits_of(const SoftcapSeries& series) {
-  if (series.most == 0) return {0, std::numeric_limits<float>::infinity()};
-  return {std::exp2(series.most), std::exp2(24 - series.most)};
-}
-
-// The same for scores near 0, of queries that are multiplied with a power of two so that x is between 0.5 and 1 where
-// their score is 1: x (0.9997 - 0.315 x^2) is tanh(x) within 2^-11.5 of itself, up to x = 0.38. What it makes of scores
-// below -0.38 is off by less than 2^-6.9 of the power there, so `keys` of them by less than 2^-13 of a sum of `least`.
-NearCap near_cap(double size, double& inner, double keys) {
-  constexpr double first = 0.99967345, third = -0.31504019, reach = 0.38;
-  int log2 = 0;
-  std::frexp(inner, &log2);
-  if (inner == 0 || std::abs(log2) > 100) return {1, 0, 0, {0, std::numeric_limits<float>::infinity()}};
-  const double factor = std::ldexp(1, log2), most = std::tanh(reach) * size;
-  inner /= factor;
-  return {static_cast<float>(factor), static_cast<float>(first * size * inner),
-          static_cast<float>(third * size * inner * inner * inner),
-          {static_cast<float>(std::exp2(most)), static_cast<float>(keys * std::exp2(6.5 - most))}};
-}
 
 // Dimensions, the outermost first, with strides in elements; the last is a head's elements.
 struct MappedDims {
@@ -98,9 +69,8 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   // A scale of 0 would make numbers that are none of the scores that are masked out, -infinity.
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
-  double inner = p.kind.softcap ? p.scale / p.softcap : 0;
-  const NearCap near = plan.grounded() ? near_cap(scale * log2e, inner, static_cast<double>(p.keys)) : NearCap{};
-  const SoftcapSeries series = inner != 0 ? tanh_series(scale * log2e).of(static_cast<float>(inner)) : SoftcapSeries{};
+  const SoftcapNumbers softcap =
+      p.kind.softcap ? softcap_numbers(p.softcap, p.scale, plan.grounded(), p.keys) : SoftcapNumbers{};
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.copied_keys()),
@@ -116,10 +86,10 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
       .left = static_cast<int>(p.left),
       .right = static_cast<int>(p.right),
       .scale_log2 = static_cast<float>((own_score ? 1 : scale) * log2e),
-      .softcap_inner = static_cast<float>(inner),
-      .softcap_series = series,
-      .low_cap = limits_of(series),
-      .near_cap = near,
+      .softcap_inner = softcap.inner,
+      .softcap_series = softcap.series,
+      .low_cap = softcap.limits,
+      .near_cap = softcap.near,
       .lse = p.lse.address,
       .lse_batch_stride = p.lse.batch_stride,
       .lse_head_stride = p.lse.head_stride,

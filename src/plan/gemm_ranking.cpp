@@ -72,17 +72,16 @@ double pipelining_factor(const GemmPlan& plan, const GemmModel& model) {
   return plan.group_rows() == 64 ? model.two_groups : model.two_tall_groups;
 }
 
-// What a step takes longer where sums move to other registers, by measurements: each part's wait and additions, of
-// which another group's products hide the more, the fewer parts there are. Products of 64 columns wait for shared
-// memory.
+// What a step takes longer where sums move to other registers, by measurements: the waits and additions of those parts
+// behind which nothing is in flight, of which other groups' products hide the more, the fewer there are.
 double promotion_clocks(const GemmPlan& plan) {
   const int parts = plan.group_rows() / 64 * (plan.tile.n / plan.promoted_columns());
-  const double clocks = plan.sum_registers() + 100 * parts;
+  const bool overlaps = plan.promoted_together() == 2;
+  const double clocks = (plan.promoted_columns() / 2.0 + 100) * (overlaps ? 1.0 / plan.promoted_steps() : parts);
   if (plan.multiply_groups == 1 || plan.pipelining == Pipelining::pingpong) return clocks;
-  if (plan.promoted_together() == 2) return 0.05 * clocks;
-  const int columns = plan.promoted_columns();
-  if (plan.multiply_groups == 3) return (parts == 1 ? (columns < 96 ? 0.4 : 0.0) : columns == 64 ? 0.4 : 0.2) * clocks;
-  return (parts == 1 ? 0.2 : parts == 2 ? 0.27 : 0.5) * clocks;
+  if (plan.multiply_groups == 3) return 0.1 * clocks;
+  if (overlaps) return (parts < 4 ? 0.2 : 0.7) * clocks;
+  return (parts < 4 ? 0.25 : 0.45) * clocks;
 }
 
 // Bytes that a block gets of the sums of a tile it shares along k with its cluster.
@@ -113,7 +112,7 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
       both(stage_bytes * model.latency / in_flight, stage_bytes * blocks / (model.l2_rate * part * 1e6), 8) *
       (plan.cluster.k > 1 ? model.shared_step : 1);
   // Promoting groups give stages back late, and blocks that share operands wait for each other's.
-  const double late = plan.kind.promote && plan.multicasts() ? 1.06 : 1;
+  const double late = plan.kind.promote && plan.multicasts() ? 1.03 : 1;
   const double step = both(tensor, feed, model.step_exponent) * (plan.multicasts() ? model.multicast_step : 1) * late +
                       (plan.multiply_groups == 1 && !turns ? model.lone_step : 0);
 

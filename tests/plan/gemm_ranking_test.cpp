@@ -334,20 +334,21 @@ TEST(GemmRanking, DoubtsTallBlocksByThemselvesThatLeaveHalfTheChipFreeForLong) {
   }
 }
 
-// What was fastest of ten each, at 0.94 of the unpromoted product's speed and more. Their halves leave a thread no more
-// than 16 registers besides.
+// At 0.94 of the unpromoted product's speed and more. Parts of large tiles leave a thread no more than 16 registers
+// besides.
 TEST(GemmRanking, PromotesInTilesAsLargeAsOthersAre) {
   GemmKind promoted{.a = DType::e4m3, .b = DType::e4m3};
   promoted.promote = true;
   EXPECT_EQ(first(promoted, {7232, 1920, 12704}), "192x192 s4 c1x1 g3") << "245 us; 128x176 254";
   EXPECT_EQ(first(promoted, {1248, 8096, 15968}).substr(0, 10), "128x208 s4") << "229 us; 192x144 239";
-  EXPECT_EQ(first(promoted, {1408, 1472, 6528}), "128x128 s6 c1x1") << "23 us; exchanged 26";
+  EXPECT_EQ(first(promoted, {1408, 1472, 6528}), "128x128 s6 c1x2") << "22 us; exchanged and alone 26";
   const GemmPlan wide{.kind = promoted, .tile = {128, 256}, .stages = 4, .cluster = {1, 1}};
   EXPECT_EQ(wide.promoted_columns(), 128);
-  EXPECT_EQ(wide.promoted_together(), 1) << "two more halves would not leave a thread its addresses";
+  EXPECT_EQ(wide.promoted_together(), 1) << "two halves would not leave a thread its addresses";
   const GemmPlan halves{.kind = promoted, .tile = {128, 192}, .stages = 4, .cluster = {1, 1}};
   EXPECT_EQ(halves.promoted_columns(), 96);
   EXPECT_EQ(halves.promoted_together(), 2);
+  EXPECT_EQ(halves.promoted_steps(), 2);
   EXPECT_EQ(halves.accumulator_registers(), 96 + 2 * 48);
   // The table is of products without promotion.
   EXPECT_FALSE(choose(promoted, {4096, 4096, 4096}, h200, "NVIDIA H200")->tuned);

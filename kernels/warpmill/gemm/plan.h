@@ -275,8 +275,8 @@ struct GemmPlan {
   }
   constexpr int sum_registers() const { return group_rows() * tile.n / group_threads; }
   // Of promoted sums, the columns of 64 rows that the tensor cores add at a time: all, or half where these leave too few
-  // registers. Two such parts are multiplied together where there are registers for both, and enough columns: shared
-  // memory gives few operands for narrow products.
+  // registers. Two such parts are in flight where there are registers for both, and enough columns: shared memory gives
+  // few operands for narrow products.
   constexpr int promoted_together() const { return promoted_pair() > 0 ? 2 : 1; }
   constexpr int promoted_columns() const {
     if (const int columns = promoted_pair(); columns > 0) return columns;
@@ -284,8 +284,13 @@ struct GemmPlan {
   }
   constexpr int promoted_pair() const {
     constexpr int enough = 72;
-    if (group_rows() > 64 && holds_sums_and(2 * (tile.n / 2))) return tile.n;
+    if (holds_sums_and(2 * (tile.n / 2))) return tile.n;
     return tile.n / 2 >= enough && holds_sums_and(2 * (tile.n / 4)) ? tile.n / 2 : 0;
+  }
+  // Of stages, those whose parts are multiplied one behind the other: four parts in all.
+  constexpr int promoted_steps() const {
+    const int parts = group_rows() / 64 * (tile.n / promoted_columns());
+    return promoted_together() == 1 || parts >= 4 ? 1 : 4 / parts;
   }
   static constexpr int least_beside_parts = 16;  // found by compiling: there is nothing else in the loop of steps
   constexpr bool holds_sums_and(int registers) const {

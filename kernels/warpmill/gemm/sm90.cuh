@@ -73,33 +73,56 @@ struct PromotedPart {
   }
 };
 
+// `steps` stages: as many parts are in flight as registers hold, and one is added while the next is multiplied, but for
+// the last. `take` waits for the next stage.
+template <GemmPlan plan, int steps, class Take>
+WM_DEVICE void promote_steps(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 first_row, GemmShared<plan>& shared,
+                             const Take& take) {
+  using Part = PromotedPart<plan>;
+  constexpr int ahead = plan.promoted_together(), parts = steps * Part::count;
+  static_assert(steps <= 4, "there is a place for each stage");
+  const Stage none{0, SharedAddress(0u), SharedAddress(0u)};
+  Part part[ahead];
+  Stage stage[4] = {none, none, none, none};
+  const auto begin = [&](int i) {
+    Stage& of_step = stage[i / Part::count];
+    if (i % Part::count == 0) of_step = take();
+    part[i % ahead].multiply(i % Part::count, of_step, first_row, shared);
+  };
+#pragma unroll
+  for (int i = 0; i < ahead && i < parts; ++i) begin(i);
+#pragma unroll
+  for (int i = 0; i < parts; ++i) {
+    if (ahead == 2 && i + 1 < parts)
+      wgmma::wait<1>();  // the part behind it goes on
+    else
+      wgmma::wait<0>();
+    if ((i + 1) % Part::count == 0) ring.release(stage[i / Part::count]);
+    part[i % ahead].add_to(sums, i % Part::count);
+    if (i + ahead < parts) begin(i + ahead);
+  }
+}
+
 // The same for 8-bit floats whose sums must keep full precision: the tensor cores add 128 products, ordinary additions
 // the rest, while the next part of the tile is multiplied, and another group's.
 template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row,
                                  GemmShared<plan>& shared, HandOver hand_over) {
-  using Part = PromotedPart<plan>;
-  constexpr int together = plan.promoted_together();
-  sums.clear();
-  for (u32 step = 0; step < steps; ++step) {
+  // What is in flight from one round of a loop to the next, the compiler takes for a mistake: so a round has several
+  // steps.
+  constexpr int together = plan.promoted_steps();
+  u32 step = 0;
+  const auto take = [&] {
     stamp<"multiply", "wait">(step);
     const Stage stage = next_stage<plan>(ring);
     stamp<"multiply", "multiply">(step);
-    if (step + 1 == steps) hand_over();
-#pragma unroll
-    for (int first = 0; first < Part::count; first += together) {
-      Part part[together];
-#pragma unroll
-      for (int i = 0; i < together; ++i) part[i].multiply(first + i, stage, first_row, shared);
-      if constexpr (together == 2) {
-        wgmma::wait<1>();
-        part[0].add_to(sums, first);
-      }
-      wgmma::wait<0>();
-      if (first + together == Part::count) ring.release(stage);
-      part[together - 1].add_to(sums, first + together - 1);
-    }
-  }
+    if (++step == steps) hand_over();
+    return stage;
+  };
+  sums.clear();
+  if constexpr (together > 1)
+    while (step + together <= steps) promote_steps<plan, together>(sums, ring, first_row, shared, take);
+  while (step < steps) promote_steps<plan, 1>(sums, ring, first_row, shared, take);
 }
 
 // A multiply thread's part in adding up tiles that its cluster shares along k.
