@@ -62,7 +62,8 @@ class Measurement {
   void compile(std::span<const Shape> shapes) {
     std::vector<GemmPlan> plans;
     for (const Shape& shape : shapes) try {
-        std::ranges::copy(plans_of(kind_of(imagined_request(device_, shape, variant())), shape), std::back_inserter(plans));
+        std::ranges::copy(plans_of(kind_of(imagined_request(device_, shape, variant())), shape),
+                          std::back_inserter(plans));
       } catch (const Error&) {  // the measurement says it
       }
     std::atomic<std::size_t> next = 0;

@@ -36,7 +36,8 @@ NearCap near_cap(double size, double& inner, double keys) {
   if (inner == 0 || log2 < -60 || log2 > 20) return {1, 0, 0, {0, infinity}};
   const double factor = std::ldexp(1, log2), most = std::tanh(reach) * size;
   inner /= factor;
-  return {static_cast<float>(factor), static_cast<float>(first * size * inner),
+  return {static_cast<float>(factor),
+          static_cast<float>(first * size * inner),
           static_cast<float>(third * size * inner * inner * inner),
           {static_cast<float>(std::exp2(most)), static_cast<float>(keys * std::exp2(6.5 - most))}};
 }

@@ -39,8 +39,8 @@ double exposed_seconds(const AttentionPlan& plan) {
   return dims <= 256 ? 0.45e-6 : dims <= 384 ? 0.25e-6 : 0.13e-6;
 }
 
-// Rows of wide heads that begin in the middle of a sector of L2, 32 bytes: a box of 128 bytes takes five of them, and L2
-// is what such kernels wait for. Blocks that bring each other half of everything ask for half as much.
+// Rows of wide heads that begin in the middle of a sector of L2, 32 bytes: a box of 128 bytes takes five of them, and
+// L2 is what such kernels wait for. Blocks that bring each other half of everything ask for half as much.
 bool splits_sectors(const AttentionKind& kind) {
   constexpr int sector = 32;
   return !kind.narrow() && kind.head_dim + kind.value_dim > 256 &&
@@ -61,11 +61,10 @@ AttentionEstimate estimate(const AttentionPlan& plan, const AttentionShape& shap
   // Less power than products alone draw.
   const double rate = 1.05 * tensor_flops(plan.kind, rates) / rates.multiprocessors;
   const AttentionClocks clocks = clocks_of(plan);
-  e.step_seconds =
-      plan.tensor_memory()
-          ? clocks.step() / rates.clock
-          : 2.0 * plan.rows() / plan.blocks_together() * plan.keys * (plan.head_columns() + plan.value_columns()) / rate +
-                exposed_seconds(plan);
+  e.step_seconds = plan.tensor_memory() ? clocks.step() / rates.clock
+                                        : 2.0 * plan.rows() / plan.blocks_together() * plan.keys *
+                                                  (plan.head_columns() + plan.value_columns()) / rate +
+                                              exposed_seconds(plan);
   if (!plan.tensor_memory() && !plan.pair && splits_sectors(plan.kind))  // the more blocks ask, the longer L2 takes
     e.step_seconds *= 1 + 0.09 * std::min(1.0, static_cast<double>(e.tiles) / rates.multiprocessors);
   // In tensor memory the output leaves under the next tile; its first scores and last values stand alone.

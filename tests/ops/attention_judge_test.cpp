@@ -157,7 +157,8 @@ TEST_F(AttentionJudge, IsRightAfterALaunchThatWasStopped) {
 TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
   const Problem &plain = all[0], &idle = all[1], &in_place = all[3], &varying = all[4], &biased = all[10],
-                &narrow = all[15], &early = all[16], &blank = all[22], &pairs = all[26], &paired_ends = all[27], &paired_narrow = all[28];
+                &narrow = all[15], &early = all[16], &blank = all[22], &pairs = all[26], &paired_ends = all[27],
+                &paired_narrow = all[28];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -272,8 +273,8 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
     EXPECT_GT(errors, 0u);
   }
   vgpu::set_run_options(device, {.check = true});
-  for (const Problem* p :
-       {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank, &pairs, &paired_ends, &paired_narrow})  // the same way, with nothing left out
+  for (const Problem* p : {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank, &pairs, &paired_ends,
+                           &paired_narrow})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

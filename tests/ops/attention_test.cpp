@@ -317,7 +317,8 @@ TEST_F(Attention, ServesTwoThreadsAndStreams) {
 std::optional<AttentionPlan> plan_of_random(std::size_t number, const AttentionCase& c, TensorInstruction instruction) {
   if (number % 2 == 0) return std::nullopt;
   if (instruction == TensorInstruction::wgmma) {
-    if (number % 4 == 1 || !c.sequences.empty() || !c.key_lengths.empty() || !c.skip.empty() || !c.whole.empty()) return std::nullopt;
+    if (number % 4 == 1 || !c.sequences.empty() || !c.key_lengths.empty() || !c.skip.empty() || !c.whole.empty())
+      return std::nullopt;
     return AttentionPlan{.keys = 32, .groups = c.value_dim <= 64 ? 3 : 2, .strips = 1, .pair = true};
   }
   const bool claims = number % 4 == 1 && c.sequences.empty();

@@ -14,8 +14,8 @@ struct Cap {
   double cap, scale;
 };
 // Factors of queries from the least to the most that x may have at a product of 1.
-constexpr Cap caps[] = {{20, 1 / 8.}, {20, 0.0883883}, {30, 1 / 8.}, {31.99, 1 / 16.}, {32, 1 / 16.}, {50, 0.0883883},
-                        {55, 1.},     {30, -1 / 8.},   {30, 1e-9},   {30, 1e5}};
+constexpr Cap caps[] = {{20, 1 / 8.},    {20, 0.0883883}, {30, 1 / 8.},  {31.99, 1 / 16.}, {32, 1 / 16.},
+                        {50, 0.0883883}, {55, 1.},        {30, -1 / 8.}, {30, 1e-9},       {30, 1e5}};
 
 // As the kernel works it out: power_near and power of softcap.cuh.
 double near(const NearCap& n, double product) {
@@ -50,8 +50,8 @@ TEST(Softcap, HasSeriesAsExactAsTanhWithinTheirReachThatRiseBeyondIt) {
   }
 }
 
-// What the short series makes of scores below its reach: all keys together count for less than 2^-13 of a sum that it is
-// taken with.
+// What the short series makes of scores below its reach: all keys together count for less than 2^-13 of a sum that it
+// is taken with.
 TEST(Softcap, TakesTheShortSeriesWhereScoresThatAreTooSmallForItDoNotCount) {
   for (const auto& [cap, scale] : caps)
     for (const std::int64_t keys : {1, 1000, 1 << 20}) {
@@ -59,7 +59,8 @@ TEST(Softcap, TakesTheShortSeriesWhereScoresThatAreTooSmallForItDoNotCount) {
       const SoftcapNumbers numbers = softcap_numbers(cap, scale, true, keys);
       double worst = 0;
       for (double x = -8; x < 0; x += 1e-3)
-        if (const double exact = std::exp2(cap * std::numbers::log2e * std::tanh(x)); exact * numbers.near.limits.most < 1)
+        if (const double exact = std::exp2(cap * std::numbers::log2e * std::tanh(x));
+            exact * numbers.near.limits.most < 1)
           worst = std::max(worst, std::abs(std::exp2(near(numbers.near, x / numbers.inner)) - exact));
       EXPECT_LT(static_cast<double>(keys) * worst, 0x1p-13 * numbers.near.limits.least);
       EXPECT_LT(numbers.near.limits.least, 200. * static_cast<double>(keys)) << "ordinary sums are enough";

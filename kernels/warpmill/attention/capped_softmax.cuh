@@ -5,6 +5,7 @@
 // tell. There are two, a short one for scores near 0 and a longer one for most others.
 #pragma once
 
+#include "warpmill/attention/arguments.h"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/ptx/barrier.cuh"

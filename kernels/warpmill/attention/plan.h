@@ -64,11 +64,11 @@ struct AttentionPlan {
   // What barriers, the schedule and statistics may take, rounded up.
   constexpr int barrier_bytes() const { return tensor_memory() ? 3072 : orders_tiles() ? 2048 : 1024; }
   constexpr int group_rows() const { return tensor_memory() ? tensor_memory_rows : wgmma_rows; }  // queries of a group
-  constexpr int blocks_together() const { return pair ? 2 : 1; }  // for a tile
-  constexpr int blocks_multiplying() const { return pair && tensor_memory() ? 2 : 1; }  // one product
-  constexpr int rows() const { return blocks_together() * groups * group_rows(); }  // of a tile
-  constexpr int queries() const { return packed > 0 ? packed : rows(); }            // of a tile
-  constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }          // that it has them of
+  constexpr int blocks_together() const { return pair ? 2 : 1; }                                  // for a tile
+  constexpr int blocks_multiplying() const { return pair && tensor_memory() ? 2 : 1; }            // one product
+  constexpr int rows() const { return blocks_together() * groups * group_rows(); }                // of a tile
+  constexpr int queries() const { return packed > 0 ? packed : rows(); }                          // of a tile
+  constexpr int heads() const { return packed > 0 ? rows() / packed : 1; }                        // that it has them of
   // As the kernel is compiled: how many queries of a head are packed is the launch's to say, and most kernels are the
   // same whatever the cap.
   constexpr AttentionPlan compiled() const {

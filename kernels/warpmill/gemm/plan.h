@@ -3,41 +3,12 @@
 #pragma once
 
 #include "warpmill/gemm/kind.h"
+#include "warpmill/gemm/tile_shape.h"
 #include "warpmill/pipeline/register_shares.h"
 #include "warpmill/ptx/tcgen05_descriptor.h"
 #include "warpmill/tensor_instruction.h"
 
 namespace wm {
-
-struct TileShape {
-  int m, n;  // elements of D
-
-  template <class Shape, class Visit>
-  static constexpr void each_field(Shape& shape, Visit&& visit) {
-    visit("m", shape.m);
-    visit("n", shape.n);
-  }
-  constexpr bool operator==(const TileShape&) const = default;
-};
-struct ClusterShape {
-  int m, n;   // blocks
-  int k = 1;  // blocks that share each tile along k
-
-  template <class Shape, class Visit>
-  static constexpr void each_field(Shape& shape, Visit&& visit) {
-    visit("m", shape.m);
-    visit("n", shape.n);
-    visit("k", shape.k);
-  }
-  constexpr bool operator==(const ClusterShape&) const = default;
-};
-
-// Who loads and who multiplies.
-enum class Pipelining : unsigned char {
-  multistage,   // every warp does both: loads are issued a few stages ahead of the products
-  cooperative,  // one warpgroup loads, the others share each tile by rows
-  pingpong,     // one warpgroup loads, two take turns at whole tiles: one stores while the other multiplies
-};
 
 struct GemmPlan {
   GemmKind kind{};  // of the kernel: after the exchange where `exchange` is set
@@ -274,9 +245,9 @@ struct GemmPlan {
     return sum_registers() + (kind.promote ? promoted_together() * promoted_columns() / 2 : 0);
   }
   constexpr int sum_registers() const { return group_rows() * tile.n / group_threads; }
-  // Of promoted sums, the columns of 64 rows that the tensor cores add at a time: all, or half where these leave too few
-  // registers. Two such parts are in flight where there are registers for both, and enough columns: shared memory gives
-  // few operands for narrow products.
+  // Of promoted sums, the columns of 64 rows that the tensor cores add at a time: all, or half where these leave too
+  // few registers. Two such parts are in flight where there are registers for both, and enough columns: shared memory
+  // gives few operands for narrow products.
   constexpr int promoted_together() const { return promoted_pair() > 0 ? 2 : 1; }
   constexpr int promoted_columns() const {
     if (const int columns = promoted_pair(); columns > 0) return columns;

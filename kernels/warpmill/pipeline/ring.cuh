@@ -82,7 +82,8 @@ class Ring {
  public:
   static constexpr bool multicast = readers.blocks > 1;
 
-  WM_DEVICE explicit Ring(RingBarriers<stages>& barriers) : Ring(barriers, multicast ? (1u << readers.cluster) - 1 : 0) {
+  WM_DEVICE explicit Ring(RingBarriers<stages>& barriers)
+      : Ring(barriers, multicast ? (1u << readers.cluster) - 1 : 0) {
     static_assert(!multicast || readers.blocks == readers.cluster,
                   "a ring that some blocks of the cluster fill is told which: Ring(barriers, blocks)");
   }
