@@ -301,11 +301,15 @@ int start(int count, char** arguments) {
                            "each product behind a foreign elementwise kernel that writes A, whose time is taken off");
   bench_gemm_app->add_flag(
       "--promote", bench_command.promote,
-      "8-bit floats: full-precision sums, beside our own product without them in the place of cuBLASLt");
+      "8-bit floats (without --dtype e4m3): full-precision sums, beside our own product without them in the place of "
+      "cuBLASLt");
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");
-  bench_gemm_app->callback([&] { status = bench_gemm(bench_command); });
+  bench_gemm_app->callback([&] {
+    if (bench_command.promote && bench_gemm_app->count("--dtype") == 0) bench_command.dtypes = {"e4m3"};
+    status = bench_gemm(bench_command);
+  });
 
   BenchAttentionCommand bench_attention_command;
   auto* bench_attention_app = bench_app->add_subcommand(

@@ -26,6 +26,8 @@ void add_attention_shape(CLI::App& app, AttentionOptions& attention);
 
 inline constexpr const char* attention_plan_help =
     "a plan by hand: queries of a tile by keys of a step, stages (q2: of Q too), strips of the output, as in "
-    "'128x176 s2 o1', and packed4 (queries of each of several heads in a tile) or noturns after them or not";
+    "'128x176 s2 o1', and packed4 (queries of each of several heads in a tile), pair (two blocks bring each other "
+    "keys), "
+    "noturns or early after them or not";
 
 }  // namespace wm::cli

@@ -53,6 +53,7 @@ class Measurement {
  public:
   Measurement(const Device& device, const GemmOptions& options)
       : options_(options), device_(device), stream_(device), workspace_(device, CublasLt::workspace_bytes) {
+    if (!options.promote) peer_.emplace();
     if (!options.behind) return;
     foreign_.emplace(device);
     before_ = [this](const RandomProduct& problem) { foreign_->write_a(stream_, problem); };
@@ -81,18 +82,21 @@ class Measurement {
     const Rotation rotation(stream_, shape, variant());
     std::shared_ptr<CublasLt::Product> product;
     std::optional<Recorded> peer;
-    const auto unpromoted = [&](const RandomProduct& problem) {
-      GemmRequest request = problem.request();
-      request.promote = false;
-      request.early = options_.early;
-      gemm(stream_, request);
-    };
     if (options_.promote) {
+      GemmRequest request = rotation.first().request();
+      request.promote = false;
+      const auto plan = untuned_plan(plans_of(kind_of(request), shape));
+      const auto unpromoted = [&](const RandomProduct& problem) {
+        GemmRequest request = problem.request(plan);
+        request.promote = false;
+        request.early = options_.early;
+        gemm(stream_, request);
+      };
       unpromoted(rotation.first());  // what it needs is made before anything is recorded
       peer.emplace(rotation, before_, unpromoted);
-    } else if ((product = peer_.prepare(shape))) {
+    } else if ((product = peer_->prepare(shape))) {
       peer.emplace(rotation, before_,
-                   [&](const RandomProduct& problem) { peer_.run(*product, stream_.native(), problem, workspace_); });
+                   [&](const RandomProduct& problem) { peer_->run(*product, stream_.native(), problem, workspace_); });
     }
 
     const auto measure_plan = [&](std::optional<GemmPlan> plan) {
@@ -104,16 +108,21 @@ class Measurement {
     const GemmKind kind = kind_of(rotation.first().request());
     const std::vector<GemmPlan> plans = plans_of(kind, shape);
     const std::size_t first = table.rows.size();
-    measure_plan(options_.untuned && !plans.empty() ? std::optional(plans.front()) : std::nullopt);
+    measure_plan(untuned_plan(plans));
     table.rows[first].chosen = true;
     for (std::size_t i = 1; i < plans.size(); ++i) measure_plan(plans[i]);
   }
 
   std::string peer_name() const {
-    return options_.promote ? "the same without promotion" : "cuBLASLt " + peer_.version();
+    return options_.promote ? "the same without promotion" : "cuBLASLt " + peer_->version();
   }
 
  private:
+  // Where measured plans do not count, the ranking's; else nothing: the library's own choice.
+  std::optional<GemmPlan> untuned_plan(const std::vector<GemmPlan>& plans) const {
+    return options_.untuned && !plans.empty() ? std::optional(plans.front()) : std::nullopt;
+  }
+
   Variant variant() const { return {.promote = options_.promote}; }
   plan::ChipRates rates() const { return plan::rates_of(device_.info()); }
 
@@ -202,7 +211,7 @@ class Measurement {
   const GemmOptions& options_;
   Device device_;
   Stream stream_;
-  CublasLt peer_;
+  std::optional<CublasLt> peer_;  // or our own product without promotion
   Buffer workspace_;
   std::optional<ForeignKernel> foreign_;
   Recorded::Work before_;  // each product, or nothing

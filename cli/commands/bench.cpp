@@ -40,13 +40,15 @@ std::size_t rows_of(const std::vector<bench::GemmTable>& tables) {
 int bench_gemm(const BenchGemmCommand& command) {
   if (command.random > 0 && !command.shapes.empty())
     throw Error(ErrorCode::invalid_argument, "shapes are given or drawn (--random), not both");
+  const bench::Variant variant{.promote = command.promote};
   std::vector<std::vector<bench::Shape>> shapes_by_type;
   std::size_t shapes = 0;
   for (const std::string& dtype : command.dtypes) {
     shapes_by_type.push_back(
         command.random > 0 ? bench::random_shapes(command.random, command.seed, command.odd, dtype_from_name(dtype))
                            : shapes_to_measure(command.shapes, dtype));
-    check_plans(command.by_hand, shapes_by_type.back());
+    check_shapes(shapes_by_type.back(), variant);
+    check_plans(command.by_hand, shapes_by_type.back(), variant);
     shapes += shapes_by_type.back().size();
   }
   check_files(command);

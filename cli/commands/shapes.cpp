@@ -42,21 +42,27 @@ std::vector<bench::Shape> shapes_to_measure(const std::vector<std::string>& text
     shapes = bench::gemm_shapes();
     for (bench::Shape& shape : shapes) shape.d = bench::usual_output(shape.operands = dtype_from_name(dtype));
   }
-  const Device device = Device::open("virtual");  // serves what any chip does
-  for (const bench::Shape& shape : shapes) {
-    kind_of(device, shape);
-    if (shape.empty())
-      throw Error(ErrorCode::invalid_argument, fmt::format("{}: nothing to measure, D is empty", text_of(shape)));
-  }
   return shapes;
 }
 
-void check_plans(const std::vector<std::string>& texts, const std::vector<bench::Shape>& shapes) {
+void check_shapes(const std::vector<bench::Shape>& shapes, const bench::Variant& variant) {
+  const Device device = Device::open("virtual");  // serves what any chip does
+  for (const bench::Shape& shape : shapes) {
+    kind_of(device, shape, variant);
+    if (shape.empty())
+      throw Error(ErrorCode::invalid_argument, fmt::format("{}: nothing to measure, D is empty", text_of(shape)));
+  }
+}
+
+void check_plans(const std::vector<std::string>& texts, const std::vector<bench::Shape>& shapes,
+                 const bench::Variant& variant) {
   for (const std::string& text : texts) {
     plan::plan_from_text(text);
     for (const bench::Shape& shape : shapes)
       if (const char* problem =
-              plan::plan_from_text(text, {.a = shape.operands, .b = shape.operands, .d = shape.d}).problem())
+              plan::plan_from_text(text,
+                                   {.a = shape.operands, .b = shape.operands, .d = shape.d, .promote = variant.promote})
+                  .problem())
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("the plan '{}' is impossible for {}: {}", text, text_of(shape), problem));
   }

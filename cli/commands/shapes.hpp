@@ -13,10 +13,13 @@ struct GemmCommand;
 
 // "4096x4096x4096"; without a type of D, the one that goes with the operands.
 bench::Shape shape_from(std::string_view text, std::string_view dtype, std::string_view out_dtype = "");
-// Without any shape, the project's table. Refused: products that the library does not serve, or that have no elements.
+// Without any shape, the project's table.
 std::vector<bench::Shape> shapes_to_measure(const std::vector<std::string>& texts, std::string_view dtype);
-// Refuses what is no plan, before anything else is done.
-void check_plans(const std::vector<std::string>& texts, const std::vector<bench::Shape>& shapes = {});
+// Before anything else is done, these refuse products that the library does not serve, or that have no elements, and
+// what is no plan of theirs.
+void check_shapes(const std::vector<bench::Shape>& shapes, const bench::Variant& variant = {});
+void check_plans(const std::vector<std::string>& texts, const std::vector<bench::Shape>& shapes = {},
+                 const bench::Variant& variant = {});
 
 Major major_from(std::string_view text);  // k or mn
 // "bias,row-scale,residual": the parts of an epilogue, and an activation's name or a C++ expression of x.

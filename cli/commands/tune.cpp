@@ -46,8 +46,10 @@ int tune_gemm(const TuneGemmCommand& command) {
   check_plans(command.by_hand);
   check_plans(command.without);
   std::vector<Tuning> all;
-  for (const std::string& dtype : command.dtypes)
-    for (const bench::Shape& shape : shapes_to_measure(command.shapes, dtype)) {
+  for (const std::string& dtype : command.dtypes) {
+    const std::vector<bench::Shape> shapes = shapes_to_measure(command.shapes, dtype);
+    check_shapes(shapes);
+    for (const bench::Shape& shape : shapes) {
       Tuning& tuning = all.emplace_back(Tuning{text_of(shape), {}});
       tuning.arguments = {"tune",         "gemm",
                           "--worker",     fmt::format("{}x{}x{}", shape.m, shape.n, shape.k),
@@ -56,6 +58,7 @@ int tune_gemm(const TuneGemmCommand& command) {
                           "--rounds",     std::to_string(command.rounds)};
       for (const std::string& plan : command.by_hand) tuning.arguments.insert(tuning.arguments.end(), {"--plan", plan});
     }
+  }
   return tune_all({command.device, command.without, command.limit, command.out}, all);
 }
 

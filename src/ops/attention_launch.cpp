@@ -70,7 +70,7 @@ PreparedAttention prepare_launch(const Device& device, const AttentionProblem& p
   const double scale = std::max<double>(p.kind.softcap ? p.softcap : p.scale, 0x1p-100);
   const bool own_score = p.kind.expressions.score;  // which gets scores, and leaves scores
   const SoftcapNumbers softcap =
-      p.kind.softcap ? softcap_numbers(p.softcap, p.scale, plan.grounded(), p.keys) : SoftcapNumbers{};
+      p.kind.softcap ? softcap_numbers(p.softcap, p.scale, plan.grounded()) : SoftcapNumbers{};
   AttentionArguments arguments{
       .q = map_rows("q", p.q, p.kind.head_dim, plan.group_rows()),
       .k = map("k", p.k, p.kv_heads, p.kind.head_dim, plan.copied_keys()),

@@ -25,30 +25,29 @@ LowCapLimits limits_of(const SoftcapSeries& series) {
 }
 
 // The same for scores near 0, of queries that are multiplied with a power of two so that x is between 0.5 and 1 where
-// their product is 1: x (0.9997 - 0.315 x^2) is tanh(x) within 2^-11.5 of itself, up to x = 0.38. What it makes of
-// scores below -0.38 is off by less than 2^-6.9 of the power there, so `keys` of them by less than 2^-13 of a sum of
-// `least`. `inner` becomes that of the multiplied queries.
-NearCap near_cap(double size, double& inner, double keys) {
+// their product is 1: x (0.9997 - 0.315 x^2) is tanh(x) within 2^-11.5 of itself, up to x = 0.38. What it makes of a
+// score below -0.38 is off by less than 2^-6.9 of the power of one at -0.38, so all keys together by less than 2^-13 of
+// a sum of `least_of_key` for each. `inner` becomes that of the multiplied queries.
+NearCap near_cap(double size, double& inner) {
   constexpr double first = 0.99967345, third = -0.31504019, reach = 0.38;
   int log2 = 0;
   std::frexp(inner, &log2);
   // Larger factors would leave large queries no room, smaller ones small ones.
-  if (inner == 0 || log2 < -60 || log2 > 20) return {1, 0, 0, {0, infinity}};
+  if (inner == 0 || log2 < -60 || log2 > 20) return {1, 0, 0, 0, infinity};
   const double factor = std::ldexp(1, log2), most = std::tanh(reach) * size;
   inner /= factor;
-  return {static_cast<float>(factor),
-          static_cast<float>(first * size * inner),
-          static_cast<float>(third * size * inner * inner * inner),
-          {static_cast<float>(std::exp2(most)), static_cast<float>(keys * std::exp2(6.5 - most))}};
+  return {static_cast<float>(factor), static_cast<float>(first * size * inner),
+          static_cast<float>(third * size * inner * inner * inner), static_cast<float>(std::exp2(most)),
+          static_cast<float>(std::exp2(6.5 - most))};
 }
 
 }  // namespace
 
-SoftcapNumbers softcap_numbers(double cap, double scale, bool grounded, std::int64_t keys) {
+SoftcapNumbers softcap_numbers(double cap, double scale, bool grounded) {
   const double size = std::max(cap, 0x1p-100) * std::numbers::log2e;
   double inner = scale / cap;
   SoftcapNumbers numbers;
-  if (grounded) numbers.near = near_cap(size, inner, static_cast<double>(keys));
+  if (grounded) numbers.near = near_cap(size, inner);
   if (inner != 0) numbers.series = tanh_series(size).of(static_cast<float>(inner));
   numbers.limits = limits_of(numbers.series);
   numbers.inner = static_cast<float>(inner);

@@ -1,8 +1,6 @@
 // The numbers of a softcap: what kernels weigh scores under cap * tanh(score / cap) by, with and without tanh.
 #pragma once
 
-#include <cstdint>
-
 #include "warpmill/attention/arguments.h"
 
 namespace wm::ops {
@@ -14,7 +12,7 @@ struct SoftcapNumbers {
   NearCap near{};
 };
 // `scale` takes a product to a score. Where powers are `grounded` (capped_softmax.cuh), queries are multiplied with
-// near.query_factor first, and all numbers are of their products; `keys` are as many as a row may see.
-SoftcapNumbers softcap_numbers(double cap, double scale, bool grounded, std::int64_t keys);
+// near.query_factor first, and all numbers are of their products.
+SoftcapNumbers softcap_numbers(double cap, double scale, bool grounded);
 
 }  // namespace wm::ops

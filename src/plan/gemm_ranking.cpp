@@ -192,8 +192,8 @@ double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRat
   const GemmPlan& plan = e.plan;
   const auto steps = e.schedule.steps;
   const int size = plan.cluster_size(), rows = plan.tile.m;
-  // With many steps, clusters of 128 rows that fill more than half the chip end late; and how fast tall ones are by
-  // themselves may depend on where the next product's blocks land.
+  // With many steps, blocks of 128 rows that fill more than half the chip end late, but for pairs; and how fast tall
+  // ones are by themselves may depend on where the next product's blocks land.
   const unsigned blocks = e.schedule.work.clusters * static_cast<unsigned>(size);
   if (e.waves <= 1) {
     if (plan.split || steps < 17) return 1;

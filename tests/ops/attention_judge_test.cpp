@@ -99,7 +99,9 @@ std::vector<Problem> problems() {
           {"a low softcap, three groups, two stages of Q", capped, {.keys = 64, .groups = 3, .q_stages = 2}},
           {"pairs", pairs, {.keys = 64, .pair = true}},
           {"pairs, causal, the output leaves from where Q was", paired_ends, {.keys = 48, .strips = 0, .pair = true}},
-          {"pairs, e4m3", paired_narrow, {.keys = 64, .pair = true}}};
+          {"pairs, e4m3", paired_narrow, {.keys = 64, .pair = true}},
+          {"a low softcap, joined tiles", capped, {.keys = 64}},
+          {"a low softcap, the output leaves from where Q was", capped, {.keys = 64, .strips = 0}}};
 }
 
 class AttentionJudge : public testing::Test {
@@ -158,7 +160,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
   const Problem &plain = all[0], &idle = all[1], &in_place = all[3], &varying = all[4], &biased = all[10],
                 &narrow = all[15], &early = all[16], &blank = all[22], &pairs = all[26], &paired_ends = all[27],
-                &paired_narrow = all[28];
+                &paired_narrow = all[28], &capped = all[29];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -259,8 +261,12 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
        "      mbarrier::arrive_remote(cluster::map(SharedAddress(&shared_.heard), 0));\n", ""},
       {"values that both blocks transpose are let go of at one", paired_narrow,
        "                                  .blocks = u32(plan.blocks_together()),\n"
-       "                                  .cluster = u32(plan.blocks_together())}>;",
+       "                                  .cluster = u32(plan.blocks_together()),\n"
+       "                                  .scope = plan.pair ? Scope::cluster : Scope::block}>;",
        "                                  .blocks = 1}>;"},
+      {"multiplied queries reach the products without a fence between the proxies", capped,
+       "  fence::proxy_async_shared();\n  barrier::sync(barrier, warpgroup_threads);",
+       "  barrier::sync(barrier, warpgroup_threads);"},
   };
   for (const Mutation& m : mutations) {
     SCOPED_TRACE(m.what);
@@ -274,7 +280,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   }
   vgpu::set_run_options(device, {.check = true});
   for (const Problem* p : {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank, &pairs, &paired_ends,
-                           &paired_narrow})  // the same way, with nothing left out
+                           &paired_narrow, &capped})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }

@@ -65,6 +65,44 @@ TEST_F(Attention, CapsLowAtBothEnds) {
     }
 }
 
+// The short series of a low cap, which the first step's sums speak for, where later steps have larger scores, or so
+// many small ones that what it makes of them would count: all that has a value here. Of how many keys there are a
+// sequence's own number tells, whatever is said of the longest.
+TEST_F(Attention, CapsLowWithTheShortSeriesNoFurtherThanItReaches) {
+  const auto capped = [&](AttentionCase c, std::int64_t longest, const auto& share, const auto& value) {
+    RandomAttention attention(stream, c, 5);
+    const std::int64_t keys = static_cast<std::int64_t>(attention.k.size()) / c.head_dim;
+    for (float& x : attention.q) x = 1;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      const auto row = [&](bool of_v) { return attention.kv_index(0, 0, j, of_v); };
+      const auto score = static_cast<float>(wm::bf16(static_cast<float>(share(keys - 1 - j)) * c.softcap / 64));
+      for (std::size_t i = 0; i < 64; ++i) {
+        attention.k[row(false) + i] = score;
+        attention.v[row(true) + i] = value(keys - 1 - j);
+      }
+    }
+    attention.upload(stream);
+    AttentionRequest request = attention.request();
+    if (request.sequences) request.sequences->longest_keys = longest;
+    wm::attention(stream, request);
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1);
+  };
+  AttentionCase c{.heads = 1, .kv_heads = 1, .queries = 64, .keys = 600, .head_dim = 64, .value_dim = 64};
+  c.softcap = 50, c.scale = 1.f;
+  const auto rising = [](std::int64_t from_last) { return 0.05 + 0.001 * static_cast<double>(from_last); };
+  const auto one_and_many = [](std::int64_t from_last) { return from_last == 0 ? -0.21 : -0.6; };
+  capped(c, 0, rising, [](std::int64_t) { return 1.f; });
+  const auto of_many = [](std::int64_t from_last) { return from_last == 0 ? 0.f : 1024.f; };
+  capped(c, 0, one_and_many, of_many);
+  c.sequences = {{64, 600}};
+  c.layout = HeadLayout::positions_first;
+  for (const std::int64_t longest : {0, 1, 1000}) {
+    SCOPED_TRACE(longest);
+    capped(c, longest, one_and_many, of_many);
+  }
+}
+
 // Where the series has numbers that are too large, scores below zero would weigh nothing.
 TEST_F(Attention, CapsScoresBelowZeroWhateverTheirScales) {
   const auto below_zero = [&](const AttentionCase& c, float size, float descale) {
@@ -95,6 +133,11 @@ TEST_F(Attention, CapsScoresBelowZeroWhateverTheirScales) {
                                        {2e5f, 1e-3f}}) {
     c.softcap = softcap, c.scale = scale;
     below_zero(c, 1, 1);
+  }
+  c.softcap = 30;
+  for (const auto& [scale, size] : {std::pair{1e10f, 1e-5f}, {1e-22f, 1e11f}}) {  // no power of two for queries
+    c.scale = scale;
+    below_zero(c, size, 1);
   }
   c.dtype = e4m3, c.softcap = 50;
   for (const float descale : {1e-2f, 3e-3f, 1e-3f}) {

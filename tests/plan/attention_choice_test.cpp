@@ -257,7 +257,9 @@ TEST(AttentionChoice, LetsPairsBringWhatBeginsInTheMiddleOfASector) {
     EXPECT_FALSE(pairs(dim, longer, {.sequences = true})) << dim << ": blocks of a pair take the same steps";
     EXPECT_FALSE(pairs(dim, longer, {.expressions = {.mask = true, .skip = true}})) << dim;
   }
-  for (const int dim : {64, 120, 128, 144, 192, 256}) EXPECT_FALSE(pairs(dim, longer)) << dim;
+  for (const int dim : {64, 120, 128, 144, 192, 256})
+    for (const AttentionPlan& plan : candidates({.head_dim = dim, .value_dim = dim}, false))
+      EXPECT_FALSE(plan.pair) << text_of(plan);
   EXPECT_FALSE(rank({.head_dim = 248, .value_dim = 248}, longer, {.multiprocessors = 1}).front().plan.pair);
   const AttentionPlan narrow{.kind = {.sequences = true}, .pair = true};
   EXPECT_NE(std::string_view(narrow.problem()).find("take the same steps"), std::string_view::npos);

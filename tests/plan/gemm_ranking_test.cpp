@@ -206,7 +206,7 @@ TEST(GemmRanking, TakesAsManyBlocksForAFewRowsAsAreFastest) {
 
 // Blocks of 128 rows by themselves took 9.4, 9.8 and 10.4 us, fours of them 7.1, 7.9 and 8.6, blocks of 64
 // rows 6.6, 7.5 and 8.5.
-TEST(GemmRanking, DoubtsTallBlocksByThemselvesThatLeaveHalfTheChipFreeForLong) {
+TEST(GemmRanking, DoubtsTallBlocksByThemselvesWithManySteps) {
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
   for (const GemmShape shape : {GemmShape{2, 5792, 3776}, {7, 6144, 4160}, {4, 6128, 4640}}) {
     const GemmPlan plan = rank(e4m3, shape, h200).front().plan;
@@ -214,8 +214,7 @@ TEST(GemmRanking, DoubtsTallBlocksByThemselvesThatLeaveHalfTheChipFreeForLong) {
   }
 }
 
-// At 0.94 of the unpromoted product's speed and more. Parts of large tiles leave a thread no more than 16 registers
-// besides.
+// As measured. Parts of large tiles leave a thread no more than 16 registers besides.
 TEST(GemmRanking, PromotesInTilesAsLargeAsOthersAre) {
   GemmKind promoted{.a = DType::e4m3, .b = DType::e4m3};
   promoted.promote = true;

@@ -36,15 +36,16 @@ struct LowCapLimits {
   float most, least;
 };
 // And there a shorter series for the scores near 0, s (first + third min(s^2, 1)): queries are multiplied with
-// `query_factor`, a power of two, so that beyond a square of 1 it may go on as a line, and rises everywhere.
+// `query_factor`, a power of two, so that beyond a square of 1 it may go on as a line, and rises everywhere. Its limits
+// are those of LowCapLimits, the second for each key of the sequence.
 struct NearCap {
   float query_factor, first, third;
-  LowCapLimits limits;
+  float most, least_of_key;
 };
 
 struct AttentionArguments {
   TensorMap q, k, v, out;  // (dim, position, head, batch); boxes of one swizzle width by 64 queries, by a
-                           // step of keys, and of the output by a warp's rows
+                           // step of keys (of a pair half of one), and of the output by a warp's rows
   unsigned queries, keys;  // of every sequence; where sequences have offsets, of none
   unsigned head_ratio;     // query heads for each head of K and V
   unsigned packed_log2;    // of the queries of each head, where rows of several are packed into a tile

@@ -32,7 +32,8 @@ using ArrivingRing = Ring<"arriving", plan.stages, TmaCourier<sizeof(ArrivingTil
                           Readers{.groups = transposing_warps,
                                   .threads = 32,
                                   .blocks = u32(plan.blocks_together()),
-                                  .cluster = u32(plan.blocks_together())}>;
+                                  .cluster = u32(plan.blocks_together()),
+                                  .scope = plan.pair ? Scope::cluster : Scope::block}>;
 
 // Data that warps have stored, for the tensor cores to read.
 template <u32 warps>

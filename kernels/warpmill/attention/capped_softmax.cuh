@@ -5,7 +5,6 @@
 // tell. There are two, a short one for scores near 0 and a longer one for most others.
 #pragma once
 
-#include "warpmill/attention/arguments.h"
 #include "warpmill/attention/softmax.cuh"
 #include "warpmill/pipeline/roles.cuh"
 #include "warpmill/ptx/barrier.cuh"
@@ -13,8 +12,8 @@
 
 namespace wm {
 
-// A group's queries in shared memory times `factor`, a power of two, which is exact, for the products that follow. All
-// of the group, which meets at `barrier`.
+// A group's queries in shared memory times `factor`, a power of two, for the products that follow: only what bf16 holds
+// no smaller is rounded. All of the group, which meets at `barrier`.
 template <class QTile>
 WM_DEVICE void scale_queries(QTile& q, f32 factor, u32 barrier) {
   static_assert(same<typename QTile::Element, bf16>, "bf16 has the exponents for any factor");
@@ -47,7 +46,7 @@ class CappedSoftmax {
   WM_DEVICE bool weigh_blindly(const Scores& scores, Weights& weights, const Cap& cap) {
     if (rows_ == Rows::near) {
       const RowPair sum = powers_of_two(scores, weights, [&](f32 score, int) { return cap.power_near(score); });
-      if (within(sum, cap.limits_near())) {
+      if (within(sum, cap.most_near())) {
         sum_ = with(sum);
         return true;
       }
@@ -55,7 +54,7 @@ class CappedSoftmax {
       return false;
     }
     const RowPair sum = weigh_by_series(scores, weights, cap);
-    if (within(sum, cap.limits())) {
+    if (within(sum, cap.limits().most)) {
       sum_ = with(sum);
       return true;
     }
@@ -69,7 +68,7 @@ class CappedSoftmax {
     hide();
     if (rows_ != Rows::beyond) {
       const RowPair sum = weigh_by_series(scores, weights, cap);
-      if (!within(sum, cap.limits()))
+      if (!within(sum, cap.limits().most))
         rows_ = Rows::beyond;
       else if (settle(sum, cap))
         return;
@@ -97,19 +96,19 @@ class CappedSoftmax {
   static WM_DEVICE RowPair weigh_by_series(const Scores& scores, Weights& weights, const Cap& cap) {
     return powers_of_two(scores, weights, [&](f32 score, int) { return cap.power(score, 0.f); });
   }
-  static WM_DEVICE bool within(RowPair sum, const LowCapLimits& limits) {
-    return __all_sync(0xffffffffu, sum.value[0] <= limits.most && sum.value[1] <= limits.most);
+  static WM_DEVICE bool within(RowPair sum, f32 most) {
+    return __all_sync(0xffffffffu, sum.value[0] <= most && sum.value[1] <= most);
   }
   // A step's sum, where with it the rows have enough for a series.
   template <class Cap>
   WM_DEVICE bool settle(RowPair of_step, const Cap& cap) {
     const RowPair sum = whole_row_sum(with(of_step));
-    const auto enough = [&](const LowCapLimits& limits) {
-      return __all_sync(0xffffffffu, sum.value[0] >= limits.least && sum.value[1] >= limits.least);
+    const auto enough = [&](f32 least) {
+      return __all_sync(0xffffffffu, sum.value[0] >= least && sum.value[1] >= least);
     };
-    if (!enough(cap.limits())) return false;
+    if (!enough(cap.limits().least)) return false;
     sum_ = with(of_step);
-    const bool near = rows_ <= Rows::near && within(of_step, cap.limits_near()) && enough(cap.limits_near());
+    const bool near = rows_ <= Rows::near && within(of_step, cap.most_near()) && enough(cap.least_near());
     rows_ = near ? Rows::near : Rows::far;
     return true;
   }

@@ -53,7 +53,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   Select<biased, AlibiBias<plan>, Nothing> alibi;
   // What a query's number is made of, and places in Q, would take registers that are not there if they were kept over a
   // tile, or over all of them.
-  constexpr bool frugal = (chooses || grounded || plan.pair) && plan.kind.value_dim > 192;
+  constexpr bool frugal = (chooses || grounded || plan.pair || plan.packed > 0) && plan.kind.value_dim > 192;
   u32 own_group = group;
   // Who lets go of a stage for the group, at a block each.
   const auto lets_go = [] { return thread_of_warpgroup() < plan.blocks_together(); };
@@ -94,7 +94,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
     if (read(reader.ahead()).steps(args).none()) return Ahead::blank;
     take_step();
     if (chooses && chosen.none()) return Ahead::blank;
-    if constexpr (plan.groups > 1 && plan.packed == 0)
+    if constexpr (plan.rows() > plan.group_rows() && plan.packed == 0)
       if (reader.ahead().group_query(group) >= read(reader.ahead()).sequence.queries) return Ahead::others;
     return Ahead::steps;
   };
@@ -220,7 +220,7 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
       const Expressions<plan> expressions(args, scales, tile, first_query);
       // A cap alone may be left to the weights.
       constexpr bool caps_late = plan.kind.softcap && !plan.changes_scores() && !grounded;
-      const Softcap<plan> softcap(scales);
+      const Softcap<plan> softcap(scales, tile.sequence.keys);
       [[maybe_unused]] bool capped;             // late
       [[maybe_unused]] bool by_series = false;  // so it may be done, with the bases as they are
       const auto adjust = [&] {                 // the scores of the step, before anybody weighs them

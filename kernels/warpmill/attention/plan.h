@@ -194,8 +194,8 @@ struct AttentionPlan {
       return kind.mask.left && kind.alibi == Alibi::both_sides ? 48 : 32;
     }
     if (!changes_scores()) {
-      // A group alone that holds 200 spills, with ends to look for 188.
-      if (!moves_registers()) return kind.value_dim > 192 && kind.mask.left && kind.has_tails() ? 72 : 56;
+      // A group alone that holds 200 spills, with two of ends to look for, a softcap and a window 188.
+      if (!moves_registers()) return kind.has_tails() + kind.softcap + kind.mask.left > 1 ? 72 : 56;
       if (!kind.narrow())
         return kind.value_dim > 192 && kind.has_tails() && (kind.softcap || !kind.mask.right) ? 48 : 28;
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;

@@ -9,7 +9,8 @@ namespace wm {
 template <AttentionPlan plan>
 class Softcap {
  public:
-  WM_DEVICE explicit Softcap(const ScalesOf<plan>& scales) : scales_(scales) {}
+  // `keys`: of the sequence.
+  WM_DEVICE Softcap(const ScalesOf<plan>& scales, u32 keys) : scales_(scales), keys_(keys) {}
 
   // tanh(score / cap): the softmax's scale, which follows, has the cap.
   template <class Scores>
@@ -35,10 +36,12 @@ class Softcap {
     asm("mul.sat.f32 %0, %1, %1;" : "=f"(square) : "f"(score));
     return score * fmaf(square, scales_.near_cap.third, scales_.near_cap.first);
   }
-  WM_DEVICE const LowCapLimits& limits_near() const { return scales_.near_cap.limits; }
+  WM_DEVICE f32 most_near() const { return scales_.near_cap.most; }
+  WM_DEVICE f32 least_near() const { return scales_.near_cap.least_of_key * f32(keys_); }
 
  private:
   const ScalesOf<plan>& scales_;
+  u32 keys_;
 };
 
 }  // namespace wm

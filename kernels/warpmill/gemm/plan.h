@@ -248,12 +248,12 @@ struct GemmPlan {
   // Of promoted sums, the columns of 64 rows that the tensor cores add at a time: all, or half where these leave too
   // few registers. Two such parts are in flight where there are registers for both, and enough columns: shared memory
   // gives few operands for narrow products.
-  constexpr int promoted_together() const { return promoted_pair() > 0 ? 2 : 1; }
+  constexpr int promoted_together() const { return columns_of_two_parts() > 0 ? 2 : 1; }
   constexpr int promoted_columns() const {
-    if (const int columns = promoted_pair(); columns > 0) return columns;
+    if (const int columns = columns_of_two_parts(); columns > 0) return columns;
     return holds_sums_and(tile.n / 2) || narrow() ? tile.n : tile.n / 2;
   }
-  constexpr int promoted_pair() const {
+  constexpr int columns_of_two_parts() const {
     constexpr int enough = 72;
     if (holds_sums_and(2 * (tile.n / 2))) return tile.n;
     return tile.n / 2 >= enough && holds_sums_and(2 * (tile.n / 4)) ? tile.n / 2 : 0;
@@ -277,10 +277,12 @@ struct GemmPlan {
   constexpr bool has_room() const {
     // Promoted parts have done when the epilogue begins. But where sums are scattered or spread others' have registers
     // too, and ptxas does not see that the parts have: found by compiling.
-    const int parts = accumulator_registers() - sum_registers();
-    const int promoted = scatters() ? 8 - group_rows() * written_columns() / group_threads : spread ? 0 : parts;
-    const int spare = spare_registers() + (kind.promote ? promoted : 0);
-    return !facts().reads_shared || spare >= facts().least_spare + kind.finish_registers();
+    constexpr int addresses = 8;  // of the parts' operands, which have gone
+    const int given_back = !kind.promote ? 0
+                           : scatters()  ? addresses - group_rows() * written_columns() / group_threads
+                           : spread      ? 0
+                                         : accumulator_registers() - sum_registers();
+    return !facts().reads_shared || spare_registers() + given_back >= facts().least_spare + kind.finish_registers();
   }
   // One block's sums of a tile in the workspace of a split plan, each with its mark, or without.
   constexpr int partial_bytes() const { return tile.m * written_columns() * (spread ? 4 : 8); }

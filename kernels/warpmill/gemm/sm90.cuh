@@ -61,8 +61,8 @@ struct PromotedPart {
 
   WM_DEVICE void multiply(int number, const Stage& stage, u32 first_row, GemmShared<plan>& shared) {
     wgmma::fence();
-    wm::multiply(products, shared.a[stage.index], first_row + number / of_columns * 64, shared.b[stage.index], false,
-                 number % of_columns * columns);
+    multiply_part(products, shared.a[stage.index], first_row + number / of_columns * 64, shared.b[stage.index],
+                  number % of_columns * columns, false);
     wgmma::commit();
   }
   WM_DEVICE void add_to(GemmSums<plan>& sums, int number) {

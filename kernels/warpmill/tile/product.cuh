@@ -11,14 +11,21 @@ namespace wm {
 // sums (+)= A B: 64 rows of `a` from `row` on, as many columns of `b` as there are sums of, from `column` on, all of k.
 // Without `accumulate` the old sums are ignored.
 template <int columns, class T, class ATile, class BTile>
-WM_DEVICE void multiply(Fragment<columns, T>& sums, ATile& a, u32 row, BTile& b, bool accumulate, u32 column = 0) {
+WM_DEVICE void multiply_part(Fragment<columns, T>& sums, ATile& a, u32 row, BTile& b, u32 column, bool accumulate) {
   static_assert(ATile::k == BTile::k, "both operands have the same k");
-  static_assert(columns <= BTile::extent, "the sums are of columns that there are");
+  static_assert(columns == BTile::extent || (columns < BTile::extent && BTile::major == Major::k),
+                "a part is of columns that there are, and of an operand along k");
   constexpr wgmma::Options options{.a_major = ATile::major, .b_major = BTile::major};
 #pragma unroll
   for (u32 step = 0; step < ATile::steps; ++step)
     wgmma::multiply<typename ATile::Element, typename BTile::Element, options>(
         sums.value, a.operand(row, step), b.operand(column, step), accumulate || step > 0);
+}
+
+// The same of all columns of `b`.
+template <class T, class ATile, class BTile>
+WM_DEVICE void multiply(Fragment<BTile::extent, T>& sums, ATile& a, u32 row, BTile& b, bool accumulate) {
+  multiply_part(sums, a, row, b, 0, accumulate);
 }
 
 // The same with A in registers.
