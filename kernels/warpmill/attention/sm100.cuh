@@ -175,7 +175,7 @@ WM_DEVICE void weigh_tiles(const AttentionArguments& args, Sm100Shared<plan>& sh
       stamp<"softmax", "look">(step);
       TensorRow<plan.keys> scores = of.scores.template load_row<plan.keys>(0);
       tcgen05::wait_load();  // the weights come over them
-      if constexpr (plan.kind.softcap) Softcap<plan>(scales).cap(scores);
+      if constexpr (plan.kind.softcap) Softcap<plan>(scales, tile.sequence.keys).cap(scores);
       if constexpr (plan.kind.alibi != Alibi::none) alibi.apply(scores, step, softmax);
       if constexpr (plan.kind.expressions.score) expressions.change(scores, step);
       if (!own.whole(step)) own.hide(scores, step);
