@@ -253,7 +253,7 @@ void measure_gemm(const Device& device, const GemmOptions& options, GemmTable& t
   Measurement measurement(device, options);
   const Shape& one = options.shapes.front();
   table = {device.info().name, measurement.peer_name(), one.operands, one.d, {}, device.info().multiprocessors,
-           options.behind};
+           options.behind,     options.promote};
   constexpr std::size_t together = 16;  // shapes whose kernels are compiled at a time
   const std::span<const Shape> shapes = options.shapes;
   for (std::size_t i = 0; i < shapes.size(); ++i) {

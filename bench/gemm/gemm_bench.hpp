@@ -61,6 +61,7 @@ struct GemmTable {
   std::vector<GemmRow> rows;
   int multiprocessors = 0;  // of the device
   bool behind = false;      // GemmOptions::behind
+  bool promote = false;     // GemmOptions::promote
 };
 
 // Fills the table row by row: what ends it half way loses nothing.

@@ -74,6 +74,11 @@ std::vector<double*> constants_of(plan::GemmModel& model) {
 std::vector<MeasuredPlans> measured_from_json(std::string_view text, std::string_view file) try {
   std::vector<MeasuredPlans> tables;
   for (const auto& table : nlohmann::json::parse(text)) {
+    if (table.value("promote", false))  // as in tables of before there was that
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} has products with promoted sums, which the constants are not fitted to; take tables "
+                              "that 'bench gemm' wrote without --promote",
+                              file));
     MeasuredPlans& measured = tables.emplace_back();
     measured.device = table.at("device");
     measured.multiprocessors = table.at("multiprocessors");

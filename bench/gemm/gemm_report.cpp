@@ -53,9 +53,10 @@ Summary summary_of(const GemmTable& table) {
 }
 
 std::string text_of(const GemmTable& table) {
-  std::string text = fmt::format(
-      "{}, {} against {}, random data, graph replay, interleaved{}\n\n", table.device, types(table), table.peer,
-      table.behind ? ", each behind an elementwise kernel that writes A, without its time" : "");
+  std::string text =
+      fmt::format("{}, {}{} against {}, random data, graph replay, interleaved{}\n\n", table.device, types(table),
+                  table.promote ? " with promoted sums" : "", table.peer,
+                  table.behind ? ", each behind an elementwise kernel that writes A, without its time" : "");
   text +=
       "| m x n x k | plan | band | path | us | TFLOP/s | TB/s | peer TFLOP/s | ratio (quartiles) | of the ceiling | "
       "error |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -118,6 +119,7 @@ std::string to_json(std::span<const GemmTable> tables) {
                    {"multiprocessors", table.multiprocessors},
                    {"peer", table.peer},
                    {"behind", table.behind},
+                   {"promote", table.promote},
                    {"dtype", name_of(table.operands)},
                    {"d", name_of(table.d)},
                    {"geometric_mean", s.all},

@@ -112,6 +112,9 @@ TEST(GemmCalibration, ReadsTheTablesOfTheBenchmark) {
   EXPECT_TRUE(tables[0].pairs[1].plan.kind.d_columns);  // exchanged
   EXPECT_EQ(tables[0].pairs[0].plan.kind.a, DType::e4m3);
   EXPECT_EQ(plan::text_of(tables[0].pairs[0].plan), "64x32 s4 c1x1 g1");
+  table.promote = true;  // products of another kind
+  EXPECT_THROW(measured_from_json(to_json(std::span(&table, 1)), "file"), Error);
+  table.promote = false;
   table.rows[0].ours_us = 0;
   EXPECT_THROW(measured_from_json(to_json(std::span(&table, 1)), "file"), Error);
   EXPECT_THROW(measured_from_json("{\"rows\": 3}", "file"), Error);

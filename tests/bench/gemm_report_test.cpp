@@ -60,6 +60,9 @@ TEST(GemmReport, TellsBytesASecondOfFewRowsAndWhatThePeerDoesNotServe) {
   EXPECT_THAT(text, HasSubstr("| 4096 x 1000 x 1000 | 128x256 s4 c2x1 | 4 | copy engine | 10.0 | 819 |  |"));
   EXPECT_THAT(text, HasSubstr("does not serve it"));
   EXPECT_THAT(text, HasSubstr("the lowest 0.900, 4096 x 1000 x 1000"));
+  auto promoted = tables();
+  promoted[1].promote = true;
+  EXPECT_THAT(to_text(promoted), HasSubstr("Chip, e4m3 to bf16 with promoted sums against Peer 1.0"));
 }
 
 TEST(RandomShapes, AreThoseOfTheirSeedWithinTheirBounds) {

@@ -48,6 +48,14 @@ std::vector<AttentionKind> sample_of_kinds() {
     kinds.push_back({.head_dim = dim, .value_dim = dim, .mask = window, .softcap = true, .sequences = true});
   }
   kinds.push_back({.head_dim = 64, .value_dim = 256, .softcap = true});
+  // For few queries one group has the registers of two, but ends and a softcap to think of.
+  kinds.push_back({.head_dim = 184, .value_dim = 184, .softcap = true, .sequences = true});
+  kinds.push_back({.element = DType::f16,
+                   .head_dim = 256,
+                   .value_dim = 256,
+                   .mask = {.right = true},
+                   .softcap = true,
+                   .sequences = true});
   kinds.push_back({.head_dim = 256, .value_dim = 256, .sequences = true});
   kinds.push_back({.head_dim = 256, .value_dim = 256, .lengths = true});
   kinds.push_back(
