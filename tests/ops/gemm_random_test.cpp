@@ -184,6 +184,12 @@ GemmCase random_case(Dice& dice, const Recipe& recipe) {
   GemmCase c = recipe.form;
   c.m = random_size(dice), c.n = random_size(dice), c.k = random_size(dice);
   if (c.batch) c.batch = 1 + dice.below(5);
+  // Elements that do not lie side by side are another recipe only where there are two.
+  const auto show_step = [](const Layout& layout, std::int64_t& rows, std::int64_t& columns) {
+    std::int64_t& inner = layout.columns ? rows : columns;
+    if (layout.step > 1) inner = std::max<std::int64_t>(inner, 2);
+  };
+  show_step(c.a_layout, c.m, c.k), show_step(c.b_layout, c.k, c.n), show_step(c.d_layout, c.m, c.n);
   // What the engine stores ends at a multiple of 16 bytes.
   if (recipe.alignment.d == 16 && c.d_layout.step == 1) {
     std::int64_t& inner = c.d_layout.columns ? c.m : c.n;
