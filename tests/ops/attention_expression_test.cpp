@@ -38,7 +38,7 @@ AttentionCase ordinary() {
 }  // namespace
 
 TEST_F(Attention, SkipsWhatADocumentDoesNotSee) {
-  for (const int documents : {1, 4, 40})
+  for (const int documents : {1, 2, 4, 40})  // of two, steps are whole to one group of a tile
     for (const bool causal : {false, true}) {
       AttentionCase c = ordinary();
       c.keys = c.queries = 600, c.head_dim = 72, c.sinks = causal;

@@ -66,6 +66,9 @@ std::vector<Problem> problems() {
   AttentionCase narrow = plain, narrow_sequences = sequences(), narrow_documents = documents;
   narrow.dtype = narrow_sequences.dtype = narrow_documents.dtype = DType::e4m3;
   narrow.out_dtype = DType::e4m3, narrow.scales = narrow_sequences.scales = bench::Scales::heads;
+  // The second group leaves out every other tile; those between have the same one of two strips.
+  AttentionCase every_other = sequences();
+  every_other.mask = {}, every_other.sequences = {{150, 64}, {150, 64}, {150, 64}, {150, 64}};
   // Several tiles for each pair; of the last one the second block has no queries, and the first are blank.
   AttentionCase pairs = plain, paired_ends = causal, paired_narrow = narrow;
   pairs.heads = 3, pairs.kv_heads = 3, pairs.queries = 400;
@@ -101,7 +104,8 @@ std::vector<Problem> problems() {
           {"pairs, causal, the output leaves from where Q was", paired_ends, {.keys = 48, .strips = 0, .pair = true}},
           {"pairs, e4m3", paired_narrow, {.keys = 64, .pair = true}},
           {"a low softcap, joined tiles", capped, {.keys = 64}},
-          {"a low softcap, the output leaves from where Q was", capped, {.keys = 64, .strips = 0}}};
+          {"a low softcap, the output leaves from where Q was", capped, {.keys = 64, .strips = 0}},
+          {"every other tile left out, two strips", every_other, {.keys = 64, .strips = 2}}};
 }
 
 class AttentionJudge : public testing::Test {
@@ -160,7 +164,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   const auto all = problems();
   const Problem &plain = all[0], &idle = all[1], &in_place = all[3], &varying = all[4], &biased = all[10],
                 &narrow = all[15], &early = all[16], &blank = all[22], &pairs = all[26], &paired_ends = all[27],
-                &paired_narrow = all[28], &capped = all[29];
+                &paired_narrow = all[28], &capped = all[29], &every_other = all[31];
   struct Mutation {
     const char* what;
     const Problem& in;
@@ -264,6 +268,8 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
        "                                  .cluster = u32(plan.blocks_together()),\n"
        "                                  .scope = plan.pair ? Scope::cluster : Scope::block}>;",
        "                                  .blocks = 1}>;"},
+      {"a strip that is left out is not counted", every_other,
+       "    for (int i = 0; i < plan.strips_of_tile(); ++i) strips_.left_out();", ""},
       {"multiplied queries reach the products without a fence between the proxies", capped,
        "  fence::proxy_async_shared();\n  barrier::sync(barrier, warpgroup_threads);",
        "  barrier::sync(barrier, warpgroup_threads);"},
@@ -280,7 +286,7 @@ TEST_F(AttentionJudge, FindsWhatIsLeftOut) {
   }
   vgpu::set_run_options(device, {.check = true});
   for (const Problem* p : {&plain, &idle, &in_place, &varying, &biased, &narrow, &early, &blank, &pairs, &paired_ends,
-                           &paired_narrow, &capped})  // the same way, with nothing left out
+                           &paired_narrow, &capped, &every_other})  // the same way, with nothing left out
     EXPECT_EQ(errors_with(*p, "struct AttentionPlan {", "struct AttentionPlan {"), 0u);
   vgpu::set_run_options(device, {});
 }
