@@ -33,7 +33,7 @@ endif
 help:
 	@echo 'make demo        build, run the first kernels and a matrix product on the best device there is'
 	@echo 'make test        build, run all tests that need no GPU, check the formatting'
-	@echo 'make test-long   the same, and what takes half an hour: many more random products, orders of events, fuzz inputs'
+	@echo 'make test-long   the same, and what takes more than an hour: many more random products, orders of events, fuzz inputs'
 	@echo 'make test-cutlass  build CUTLASS examples with nvcc, run and judge them: hours at first, then what has changed'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'

@@ -114,8 +114,8 @@ void add_wgmma_plans(Collector& to) {
         // them for all; in that case also all clusters evenly.
         if (n >= 64 && n <= 128) to.add(spread({64, n}, cluster, exchange));
         if (n >= 64) to.add(spread({128, n}, cluster, exchange));
-        const bool fits = n <= (blocks == 1 ? 160 : 144);  // 256x160 of two spills 4 bytes of a multiply thread
-        if (n >= 64 && fits && blocks <= 2) to.add(spread({256, n}, cluster, exchange));
+        // 256x160 spills 4 bytes of a multiply thread.
+        if (n >= 64 && n <= 144 && blocks <= 2) to.add(spread({256, n}, cluster, exchange));
         if (cluster.m == 1 && cluster.n > 1) continue;
         for (const int pieces : {0, 2, 3}) {
           if (pieces > 0 && blocks > 1) continue;
@@ -134,7 +134,8 @@ void add_wgmma_plans(Collector& to) {
       }
       // The same by blocks that share operands too; low tiles also with other clusters (of 128 rows that would spill).
       for (const ClusterShape cluster : sharing_both) {
-        if (n >= 32) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
+        const bool spills = n == 208 && cluster.k == 2 && exchange;  // 4 bytes again
+        if (n >= 32 && !spills) to.add({.tile = {128, n}, .cluster = cluster, .exchange = exchange});
         for (const bool split : {false, true})
           if (n >= 32 && n <= 128)
             to.add({.tile = {64, n}, .cluster = cluster, .multiply_groups = 1, .split = split, .exchange = exchange});
