@@ -50,6 +50,16 @@ Packed read(std::span<const std::byte, 128> bytes) {
   return packed;
 }
 
+// What tensormap.replace finds. Nothing but zeros is a tiled map whose fields are still to come: compilers clear 128
+// bytes and put every field in (Triton's tl.make_tensor_descriptor), which the hardware takes.
+Packed read_or_begin(std::span<const std::byte, 128> bytes) {
+  if (std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{}; })) return read(bytes);
+  Packed packed{};
+  packed.magic = magic;
+  packed.version = version;
+  return packed;
+}
+
 template <class T>
 T saturate(std::uint64_t value) {
   return static_cast<T>(std::min<std::uint64_t>(value, std::numeric_limits<T>::max()));
@@ -169,7 +179,7 @@ Replaceable replaceable_from_name(std::string_view name) {
 }
 
 void replace(std::span<std::byte, 128> bytes, Replaceable field, std::uint32_t ordinal, std::uint64_t value) {
-  Packed packed = read(bytes);
+  Packed packed = read_or_begin(bytes);
   const std::string_view name = replaceable_names.at(static_cast<std::size_t>(field));
   if (packed.mode != static_cast<std::uint8_t>(MapMode::tiled))
     throw Error(ErrorCode::invalid_argument,

@@ -141,6 +141,29 @@ TEST(TensormapReplace, WhatCannotBeIsRefusedAtOnce) {
   EXPECT_THROW(tensor_map::replace(bytes_of(map), Replaceable::box_dim, 5, 1), Error);
   EXPECT_THROW(tensor_map::replace(bytes_of(map), Replaceable::global_stride, 4, 16), Error);
   EXPECT_THROW(replaceable_from_name("swizzle"), Error);
-  TensorMap none;
-  EXPECT_THROW(tensor_map::replace(bytes_of(none), Replaceable::rank, 0, 1), Error);
+  TensorMap foreign{};
+  bytes_of(foreign)[127] = std::byte{1};
+  EXPECT_THROW(tensor_map::replace(bytes_of(foreign), Replaceable::rank, 0, 1), Error);
+}
+
+// As compilers make a map in a kernel; until every field is there, it is refused where it is used.
+TEST(TensormapReplace, BeginsAMapOfNothingButZeros) {
+  TensorMap map{};
+  const std::tuple<Replaceable, std::uint32_t, std::uint64_t> fields[] = {{Replaceable::global_address, 0, 0x10000},
+                                                                          {Replaceable::elemtype, 0, 10},
+                                                                          {Replaceable::rank, 0, 1},
+                                                                          {Replaceable::global_dim, 0, 3008},
+                                                                          {Replaceable::global_dim, 1, 100},
+                                                                          {Replaceable::global_stride, 0, 6016},
+                                                                          {Replaceable::box_dim, 0, 64},
+                                                                          {Replaceable::box_dim, 1, 64},
+                                                                          {Replaceable::element_stride, 0, 1},
+                                                                          {Replaceable::element_stride, 1, 1}};
+  for (const auto& [field, ordinal, value] : fields) {
+    EXPECT_THROW(decode_virtual(bytes_of(map)), Error) << static_cast<int>(field);
+    tensor_map::replace(bytes_of(map), field, ordinal, value);
+  }
+  TensorMapSpec expected = matrix();
+  expected.element_strides = {1, 1};
+  EXPECT_EQ(to_spec(decode_virtual(bytes_of(map))), expected);
 }
