@@ -131,7 +131,7 @@ const Said said[] = {
     {"wgmma.fence.sync.aligned;", Effect::multiply_fence().by_whole_warp()},
     {"wgmma.commit_group.sync.aligned;", Effect::commit(Completion::products).by_whole_warp()},
     {"wgmma.wait_group.sync.aligned 2;", Effect::wait(Completion::products, 2).by_whole_warp()},
-    {"setmaxnreg.inc.sync.aligned.u32 240;", Effect::register_budget(240).by_whole_warp()},
+    {"setmaxnreg.inc.sync.aligned.u32 240;", Effect::register_budget().by_whole_warp()},
 };
 INSTANTIATE_TEST_SUITE_P(Decoders, EffectOf, testing::ValuesIn(said));
 

@@ -21,6 +21,9 @@ bool misuses_barrier(const Finding& finding) {
                       Flaw::wrong_byte_count, Flaw::wrong_peer_barrier, Flaw::missed_phase});
 }
 
+// What the rest of a report may follow from.
+bool is_cause(const Finding& finding) { return misuses_barrier(finding) || is(finding, {Flaw::register_budget}); }
+
 bool follows(const Finding& finding, const Finding& cause) {
   const auto concerned = [&](const Finding::Party& party) {
     return std::find(cause.parties.begin(), cause.parties.end(), party) != cause.parties.end();
@@ -36,8 +39,8 @@ bool follows(const Finding& finding, const Finding& cause) {
 }  // namespace
 
 std::vector<Finding> fold(std::vector<Finding> findings) {
-  const auto others = std::stable_partition(findings.begin(), findings.end(), misuses_barrier);
-  const auto misuses = static_cast<std::size_t>(others - findings.begin());
+  const auto others = std::stable_partition(findings.begin(), findings.end(), is_cause);
+  const auto possible = static_cast<std::size_t>(others - findings.begin());
   // A barrier that counts wrongly lets phases end too early: that they are missed follows, whichever a schedule shows
   // first. Where somebody did not wait (a third place says who and why), the parity is wrong: that is a cause itself.
   std::stable_partition(findings.begin(), others,
@@ -51,7 +54,7 @@ std::vector<Finding> fold(std::vector<Finding> findings) {
       cause->consequences.push_back(std::move(findings[i]));
     } else {
       folded.push_back(std::move(findings[i]));
-      causes += i < misuses;
+      causes += i < possible;
     }
   }
   return folded;

@@ -85,6 +85,7 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
   if (!state.loaded.empty() && effect.first && !warp.resumed) note_use(warp, state, number);
   if (!state.unwritten.empty() && effect.first && !warp.resumed) follow_unwritten(state, warp, number, active);
   if (effect.kind == Effect::Kind::warp_sync && !warp.resumed) gather_warp(warp, op, active);
+  if (effect.kind == Effect::Kind::register_budget && !warp.resumed) ask_for_registers(warp, number, active);
   if (site.reads_unwritten)
     findings_.report(Flaw::uninitialised_read, number, 0, [&](Finding& finding) {
       finding.message = "a register is read that no instruction writes";
@@ -127,7 +128,6 @@ void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
       return;
     }
     case Kind::tensor_fence: return fence_tensor(warp, effect, active);
-    case Kind::register_budget: return set_registers(warp, running_, active);
     default: return;
   }
 }

@@ -124,7 +124,6 @@ class Judge final : public Observer {
       u32 lanes = 0;
     };
     std::map<std::pair<u32, u32>, Unwritten> unwritten;
-    u32 registers = 0;  // setmaxnreg
     struct Together4 {  // instructions of whole warpgroups
       u32 count = 0;    // of lanes
       Stamp last;
@@ -363,8 +362,8 @@ class Judge final : public Observer {
   void check_registers(WarpState& state, const Warp& warp, u32 site);
   void wait_products(const Warp& warp, u32 allowed);
   void check_sources_read(const Warp& warp, u32 lanes);
-  void set_registers(const Warp& warp, u32 site, u32 lanes);
-  void check_registers_held(const Block& block, u32 otherwise);
+  void ask_for_registers(const Warp& warp, u32 site, u32 lanes);
+  void check_register_budget(const Block& block);
   void check_warpgroups(const Block& block);
 
   void report_fault(const Fault& fault, u32 site);

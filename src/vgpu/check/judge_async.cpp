@@ -297,7 +297,6 @@ void Judge::wait_products(const Warp& warp, u32 allowed) {
 
 // Called when the block has ended or nobody can go on: by then all four warps have run what one of them has.
 void Judge::check_warpgroups(const Block& block) {
-  check_registers_held(block, registers_at_launch(run_));
   for (std::size_t first = 0; first < block.warps.size(); first += warps_per_group) {
     for (auto what : {&WarpState::budgets, &WarpState::multiplies}) {
       u32 most = 0, least = ~0u;
@@ -319,41 +318,52 @@ void Judge::check_warpgroups(const Block& block) {
   }
 }
 
-// Each role's count is held to what the block started with: a warp that waits for more waits for ever. One that has
-// not run setmaxnreg yet may still give registers back.
-void Judge::set_registers(const Warp& warp, u32 number, u32 lanes) {
+void Judge::ask_for_registers(const Warp& warp, u32 number, u32 lanes) {
   WarpState& state = state_of(warp);
-  state.registers = sites_.effect(number).count;
   state.budgets.count += static_cast<u32>(std::popcount(lanes));
   state.budgets.last = stamp(warp, warp.started(), number);
-  check_registers_held(warp.block(), 0);
 }
 
-// `otherwise`: registers of a thread whose warp has not run setmaxnreg.
-void Judge::check_registers_held(const Block& block, u32 otherwise) {
-  const auto held = [&](const WarpState& state) { return state.registers != 0 ? state.registers : otherwise; };
-  u64 sum = 0;
-  const WarpState* greediest = nullptr;
-  std::vector<std::pair<u32, u32>> roles;  // neighbouring warps, and the registers of each of their threads
+// Of a block that stands still: whether threads wait for registers, which nobody is left to give back.
+void Judge::check_register_budget(const Block& block) {
+  struct Role {  // neighbouring warps
+    u32 warps = 0, registers = 0;
+  };
+  std::vector<Role> roles;
+  const Warp* greediest = nullptr;
+  std::pair<u32, bool> most{};         // what it asks for, and whether it waits
+  std::map<u32, const Warp*> waiting;  // by site
   for (const Warp& warp : block.warps) {
-    const WarpState& state = state_of(warp);
-    sum += u64{held(state)} * lanes_per_warp;
-    if (!greediest || state.registers > greediest->registers) greediest = &state;
-    if (roles.empty() || roles.back().second != held(state)) roles.emplace_back(0, held(state));
-    ++roles.back().first;
+    const auto& budgets = state_of(warp).budgets;
+    std::pair<u32, bool> asks{warp.registers, false};
+    for (const Part& part : warp.parts())
+      if (part.wait.kind == WaitKind::registers) {
+        asks = {part.wait.index, true};
+        waiting.try_emplace(budgets.last.site, &warp);
+      }
+    if (budgets.count > 0 && asks > most) {
+      most = asks;
+      greediest = &warp;
+    }
+    if (roles.empty() || roles.back().registers != asks.first) roles.push_back({0, asks.first});
+    ++roles.back().warps;
   }
-  if (greediest->registers == 0) return;
-  const u32 started = registers_at_launch(run_);
-  const u64 most = block.warps.size() * lanes_per_warp * u64{started};
-  if (sum <= most) return;
-  findings_.report(Flaw::register_budget, greediest->budgets.last.site, 0, [&](Finding& finding) {
+  if (waiting.empty()) return;
+  const Stamp& last = state_of(*greediest).budgets.last;
+  findings_.report(Flaw::register_budget, last.site, 0, [&](Finding& finding) {
     std::string terms;
-    for (const auto& [warps, registers] : roles)
-      if (registers != 0)
-        terms += fmt::format("{}{} x {}", terms.empty() ? "" : " + ", warps * lanes_per_warp, registers);
+    u64 sum = 0;
+    for (const Role& role : roles) {
+      const u64 threads = u64{role.warps} * lanes_per_warp;
+      terms += fmt::format("{}{} x {}", terms.empty() ? "" : " + ", threads, role.registers);
+      sum += threads * role.registers;
+    }
+    const u64 threads = block.warps.size() * lanes_per_warp;
     finding.message = fmt::format("the threads of a block ask for {} = {} registers; it started with {} x {} = {}",
-                                  terms, sum, block.warps.size() * lanes_per_warp, started, most);
-    finding.places = {place(greediest->budgets.last, fmt::format("asks for {} a thread", greediest->registers))};
+                                  terms, sum, threads, run_.registers, threads * run_.registers);
+    finding.places = {place(last, fmt::format("asks for {} a thread", most.first))};
+    for (const auto& [site, warp] : waiting)
+      if (site != last.site) finding.places.push_back(place(state_of(*warp).budgets.last, "waits for its own"));
   });
 }
 

@@ -53,13 +53,17 @@ std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const
     case WaitKind::lanes:
       return fmt::format("waits for lanes {:#010x} of its warp", wait.lanes & warp.live() & ~part.mask);
     case WaitKind::tensor_memory: return fmt::format("waits for {} columns of tensor memory", wait.index);
+    case WaitKind::registers: return fmt::format("waits for {} registers a thread", wait.index);
     default: return "waits";
   }
 }
 
 void Judge::stuck(const Cluster& cluster) {
   check_bytes_left(cluster);
-  for (const auto& block : cluster.blocks) check_warpgroups(*block);
+  for (const auto& block : cluster.blocks) {
+    check_warpgroups(*block);
+    check_register_budget(*block);
+  }
   std::map<std::tuple<u32, u32, std::string>, Stamp> waiting;  // by block, site and words
   for (const auto& block : cluster.blocks)
     for (const Warp& warp : block->warps)

@@ -14,6 +14,24 @@ namespace {
 
 Step branch_op(Warp& warp, const Op& op, u32 active) { return warp.branch(static_cast<u32>(op.immediate), active); }
 
+struct RegisterCount {
+  u32 count = 0;
+  bool more = false;
+};
+// More than the block has to spare are waited for; threads that have ended keep theirs.
+Step set_registers_op(Warp& warp, const Op& op, u32 active) {
+  const auto& asked = op.as<RegisterCount>();
+  if (asked.more ? asked.count <= warp.registers : asked.count >= warp.registers) return Step::go;
+  if (!warp.block().has_registers(warp, asked.count)) {
+    Wait wait;
+    wait.kind = WaitKind::registers;
+    wait.index = asked.count;
+    return warp.wait(wait, active);
+  }
+  warp.block().set_registers(warp, asked.count);
+  return Step::go;
+}
+
 struct Targets {
   std::vector<u32> ops;
 };
@@ -105,7 +123,7 @@ void set_register_budget(FunctionDecoder& d) {
   const i64 count = d.constant(d.operand(0), "the number of registers");
   if (count < 24 || count > 256 || count % 8 != 0)
     d.refuse("the number of registers is a multiple of 8 from 24 to 256");
-  d.emit(&nothing, Effect::register_budget(static_cast<u32>(count)).by_whole_warp());
+  d.emit(&set_registers_op, Effect::register_budget().by_whole_warp(), RegisterCount{static_cast<u32>(count), up});
 }
 
 // Kernels of one machine run one after the other: what came before is done, and whatever waits may start at the end.

@@ -38,6 +38,17 @@ void Block::threads_left(u32 count) {
     if (barriers[i].whole_block) settle(i);
 }
 
+bool Block::has_registers(const Warp& warp, u32 count) const {
+  return u64{count} * lanes_per_warp <= spare_registers + u64{warp.registers} * lanes_per_warp;
+}
+
+void Block::set_registers(Warp& warp, u32 count) {
+  spare_registers = spare_registers + u64{warp.registers} * lanes_per_warp - u64{count} * lanes_per_warp;
+  warp.registers = count;
+  ++cluster->events;
+  ++cluster->advances;
+}
+
 void Cluster::settle() {
   if (barrier.arrived < threads) return;
   ++barrier.generation;

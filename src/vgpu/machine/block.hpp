@@ -47,11 +47,15 @@ struct Block {
   std::array<NamedBarrier, barriers_per_block> barriers;
   u32 threads = 0, live_threads = 0;
   TensorShare tensor;
+  u64 spare_registers = 0;  // of those it was started with: given back by setmaxnreg and not taken again
 
   // Counts arrivals of `lanes` of a warp at a barrier. `threads` 0: all of the block.
   void arrive(u32 barrier, const Warp& warp, u32 lanes, u32 threads);
   void settle(u32 barrier);  // completes the barrier if all are there
   void threads_left(u32 count);
+  // Whether there are enough for each thread of a warp to have `count`; and gives or takes them back.
+  bool has_registers(const Warp& warp, u32 count) const;
+  void set_registers(Warp& warp, u32 count);
   bool finished() const { return live_threads == 0; }
 };
 
@@ -119,6 +123,9 @@ struct Run {
   u32 cluster_blocks = 1;
   bool explicit_cluster = false;
   u32 shared_bytes = 0;  // a block: static and dynamic, without the reserved part
+  // That a thread of a kernel with setmaxnreg starts with: what its launch bounds leave for each, in whole units of
+  // allocation. Without bounds ptxas drops setmaxnreg, and every thread has the most that it could ask for.
+  u32 registers = 0;
   std::vector<std::byte> parameters;
   Observer* observer = nullptr;  // the judge; none in plain runs
   Tally* tally = nullptr;        // where instructions are counted

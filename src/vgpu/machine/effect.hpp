@@ -66,7 +66,7 @@ struct Effect {
   bool sources_only = false;  // waits until the groups' sources are read
   bool commits = false;       // waits for what is not committed too
   bool first = false;         // op of its instruction, which may be several
-  u32 count = 0;              // groups that may stay pending; registers of a budget
+  u32 count = 0;              // groups that may stay pending
 
   bool operator==(const Effect&) const = default;
 
@@ -161,7 +161,7 @@ struct Effect {
             .completion = Completion::products};
   }
   static constexpr Effect multiply_fence() { return {.kind = Kind::multiply_fence}; }
-  static constexpr Effect register_budget(u32 registers) { return {.kind = Kind::register_budget, .count = registers}; }
+  static constexpr Effect register_budget() { return {.kind = Kind::register_budget}; }
 
   constexpr Effect by_whole_warp(bool yes = true) const {
     Effect effect = *this;

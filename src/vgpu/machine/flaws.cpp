@@ -79,7 +79,7 @@ constexpr std::array list = std::to_array<Entry>({
       "an instruction of a whole warpgroup is executed by some of its four warps only",
       "all four warps of an aligned warpgroup (the first one's number divisible by four) execute it, all their lanes"}},
     {Flaw::register_budget,
-     {"register-budget", Severity::error, "setmaxnreg asks for more registers than the block was started with",
+     {"register-budget", Severity::error, "setmaxnreg waits for more registers than the block was started with",
       "the counts of all threads add up to no more than at the start, where each has 65536 / threads rounded down to "
       "eights: a role gives back what another takes"}},
     {Flaw::out_of_bounds,

@@ -203,17 +203,22 @@ u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, c
   return static_cast<u32>(fit);
 }
 
+namespace {
+
 u32 registers_at_launch(const Run& run) {
   constexpr u32 unit = 8, most = 256;
   const ptx::Function& source = *run.entry.source;
-  u64 threads = volume(run.shape.block);
+  const u32 asked = (source.max_registers + unit - 1) / unit * unit;  // .maxnreg; 0: not said
+  u64 threads = 0;
   for (const auto* bounds : {&source.max_threads, &source.required_threads})
     if (bounds->size() == 3) threads = std::max(threads, u64{(*bounds)[0]} * (*bounds)[1] * (*bounds)[2]);
+  if (threads == 0) return asked != 0 ? std::min(asked, most) : most;
   threads = (threads + lanes_per_warp - 1) / lanes_per_warp * lanes_per_warp * std::max(1u, source.min_blocks);
   const u64 left = static_cast<u64>(run.chip.registers_per_multiprocessor) / threads / unit * unit;
-  const u64 asked = (u64{source.max_registers} + unit - 1) / unit * unit;  // .maxnreg; 0: not said
-  return static_cast<u32>(std::min({left, u64{most}, asked != 0 ? asked : u64{most}}));
+  return static_cast<u32>(std::min({left, u64{most}, u64{asked != 0 ? asked : most}}));
 }
+
+}  // namespace
 
 void check_shape(Run& run, const ProgramKernel& kernel) {
   LaunchShape& s = run.shape;
@@ -231,6 +236,7 @@ void check_shape(Run& run, const ProgramKernel& kernel) {
   const u64 shared = u64{run.entry.dynamic_shared} + s.shared_bytes;
   const u64 end = s.shared_bytes > 0 ? shared : run.entry.shared_end;
   run.shared_bytes = static_cast<u32>(std::min<u64>(end - shared_reserved, ~0u));
+  run.registers = registers_at_launch(run);
 }
 
 void run_grid(Run& run, RunReport& report) {

@@ -8,10 +8,6 @@ namespace wm::vgpu {
 // How many blocks fit on one multiprocessor at a time; throws launch, in words, where not even one does.
 u32 blocks_per_multiprocessor(const Chip& chip, u32 threads, u32 shared_bytes, const Function& entry);
 
-// The registers a thread of a kernel with setmaxnreg starts with: what its launch bounds leave for each, in whole
-// units of allocation. Where it has none, ptxas drops setmaxnreg, and this is the most it can have.
-u32 registers_at_launch(const Run& run);
-
 // Refuses what cannot be launched; fills in the rest of the run.
 void check_shape(Run& run, const ProgramKernel& kernel);
 

@@ -53,6 +53,7 @@ void Cluster::start(Run& launch, u64 cluster_id, std::span<const u32> multiproce
     b.barriers = {};
     b.threads = b.live_threads = block_threads;
     b.tensor = {};
+    b.spare_registers = 0;
     if (!multiprocessors.empty()) {
       b.tensor.multiprocessor = multiprocessors[rank];
       b.tensor.memory = launch.tensor_memories[multiprocessors[rank]].get();

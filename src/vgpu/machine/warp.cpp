@@ -44,6 +44,7 @@ void Warp::start(Block& block, u32 index, u32 threads) {
   bulk.clear();
   matrices.clear();
   tensor_stores = 0;
+  registers = launch().registers;
   cluster_arrived = cluster_parity = 0;
   instructions_ = scattered_ = 0;
   mask = live_;
@@ -253,6 +254,7 @@ bool Warp::ready(Part& part) {
     case WaitKind::matrix_groups: over = matrices.at_most(wait.index, 1, false); break;
     case WaitKind::tensor_memory: over = may_allocate_columns(*block_, wait.index, wait.anywhere); break;
     case WaitKind::tensor_stores: over = tensor_stores == 0; break;
+    case WaitKind::registers: over = block_->has_registers(*this, wait.index); break;
     case WaitKind::pause: over = wait.until <= cluster().round; break;
   }
   if (over) {

@@ -38,6 +38,7 @@ enum class WaitKind : u8 {
   matrix_groups,    // wgmma.wait_group
   tensor_memory,    // tcgen05.alloc: `index` columns; `anywhere`: of a pair
   tensor_stores,    // tcgen05.wait::st
+  registers,        // setmaxnreg.inc: `index` for each thread
   pause,            // nanosleep: let the others go first
 };
 
@@ -143,6 +144,7 @@ class Warp {
   Groups bulk;                                  // cp.async.bulk, per lane
   Groups matrices;                              // wgmma, the warp's
   u32 tensor_stores = 0;                        // tcgen05.st that are under way
+  u32 registers = 0;                            // that each thread may have: setmaxnreg
   u32 cluster_arrived = 0, cluster_parity = 0;  // barrier.cluster: lanes that have arrived, and in which phase
 
  private:

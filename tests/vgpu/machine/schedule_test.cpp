@@ -139,6 +139,45 @@ TEST(Schedule, EveryKindOfWaitCanDeadlockInWords) {
       "deadlock"));
 }
 
+// Three groups of 128 threads: the first gives registers back, the others wait until there are as many as they ask for.
+TEST(Schedule, RegistersAreWaitedFor) {
+  const auto outcome = [](std::string_view bounds, int left, Mode mode) {
+    Gpu gpu;
+    gpu.options = {.mode = mode, .seed = 5};
+    gpu.load(module_text(fmt::format(R"(
+.visible .entry take(.param .u64 out)
+{}
+{{
+  .reg .pred %p<2>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p1, %r1, 128;
+  @%p1 bra take;
+  setmaxnreg.dec.sync.aligned.u32 {};
+  bra done;
+take:
+  setmaxnreg.inc.sync.aligned.u32 232;
+done:
+  atom.global.add.u32 %r2, [%rd1], 1;
+  ret;
+}}
+)",
+                                     bounds, left)));
+    const auto out = gpu.upload(std::vector<std::uint32_t>(1));
+    const std::string failure = gpu.failure("take", {{1}, {384}, {}, 0}, parameters(out));
+    return failure.empty() ? std::to_string(gpu.download<std::uint32_t>(out, 1)[0]) : failure;
+  };
+  for (const Mode mode : {Mode::friendly, Mode::random, Mode::adversarial}) {
+    EXPECT_EQ(outcome(".reqntid 384", 40, mode), "384");
+    const std::string text = outcome(".reqntid 384", 48, mode);  // 48 + 2 x 232 of 3 x 168
+    EXPECT_TRUE(contains(text, "deadlock")) << text;
+    EXPECT_TRUE(contains(text, "waits for 232 registers a thread (setmaxnreg)")) << text;
+    EXPECT_EQ(outcome("", 48, mode), "384") << "without bounds ptxas drops setmaxnreg";
+  }
+}
+
 TEST(Schedule, ALoopThatCountsItsTriesGetsToItsEnd) {
   // try_wait may answer "not yet": a kernel that gives up after some tries is not called a deadlock.
   EXPECT_EQ(failure(".shared .align 8 .b64 b; mbarrier.init.shared.b64 [b], 1; mov.u32 %r1, 0; w: add.u32 %r1, %r1, 1; "
