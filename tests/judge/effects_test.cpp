@@ -176,5 +176,35 @@ TEST(Touched, AnInstructionOfSeveralOpsHasOneFirst) {
   EXPECT_TRUE(decoded.function().effects[0].first);
 }
 
+// Where the assembler puts a wait for wgmma: for each text the numbers of the instructions it comes before.
+TEST(Awaits, WhatTouchesAccumulatorsWithNoWaitBehindTheProduct) {
+  const auto awaits = [](const std::string& text) {
+    const Decoded decoded(text);
+    std::string numbers;
+    for (u32 i = 0; i < decoded.function().awaits.size(); ++i)
+      if (decoded.function().awaits[i]) numbers += std::to_string(i) + " ";
+    return numbers;
+  };
+  const std::string product =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, 1, 1, 1, 0, 0;"
+      "wgmma.commit_group.sync.aligned;";
+  const std::string wait = "wgmma.wait_group.sync.aligned 0;", touch = "mov.f32 %f5, %f2;";
+  EXPECT_EQ(awaits(touch), "") << "no wgmma at all";
+  EXPECT_EQ(awaits(product + touch), "2 ");
+  EXPECT_EQ(awaits(product + "mov.f32 %f2, %f5;"), "2 ");
+  EXPECT_EQ(awaits(product + "mov.f32 %f6, %f5;"), "") << "another register";
+  EXPECT_EQ(awaits(product + product + wait + touch), "") << "one product adds to the other's sums";
+  EXPECT_EQ(awaits(product + "wgmma.wait_group.sync.aligned 1;" + touch), "") << "any wait is believed";
+  EXPECT_EQ(awaits(product + "@%p1 bra on;" + wait + "on: " + touch), "4 ") << "on one of two ways";
+  EXPECT_EQ(awaits(product + "@%p1 bra on; ret; on: " + wait + touch), "");
+  EXPECT_EQ(awaits("again: " + touch + product + "@%p1 bra again;" + wait), "0 ") << "in the next round of a loop";
+  EXPECT_EQ(awaits("again: " + touch + product + wait + "@%p1 bra again;"), "");
+  EXPECT_EQ(awaits(product + "bra on; " + touch + "on: " + wait), "") << "nobody comes there";
+  EXPECT_EQ(awaits(product + "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f5, %f6, %f7, %f0}, "
+                             "{%f1, %f2, %f3, %f4}, %rd2, 1, 1, 1, 0;"),
+            "2 ")
+      << "sums as another product's factors";
+}
+
 }  // namespace
 }  // namespace wm::vgpu

@@ -241,8 +241,11 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
   }
   if (site.instruction->kind == Effect::Kind::multiply) return;
   const bool copies = site.instruction->kind == Effect::Kind::move;
+  const auto& awaits = site.function->awaits;
   const auto complain = [&](const WarpState::InFlight& flight, const char* what) {
-    findings_.report(Flaw::register_in_flight, number, flight.site, [&](Finding& finding) {
+    const bool awaited = flight.sum && !awaits.empty() && awaits[site.index];
+    const auto omission = awaited ? std::optional(Omission::wait_for_product) : std::nullopt;
+    findings_.report(Flaw::register_in_flight, omission, number, flight.site, [&](Finding& finding) {
       finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
                                    : "a register that a wgmma reads is written before the wait for it";
       const Stamp me = stamp(warp, warp.started(), number);

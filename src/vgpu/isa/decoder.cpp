@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "vgpu/isa/families.hpp"
 #include "vgpu/isa/names.hpp"
+#include "vgpu/isa/products_in_flight.hpp"
 #include "vgpu/isa/special.hpp"
 #include "vgpu/machine/warp.hpp"
 #include "vgpu/memory/spaces.hpp"
@@ -100,6 +102,7 @@ FunctionDecoder::FunctionDecoder(Program& program, Function& function)
 
 void FunctionDecoder::run(std::vector<std::string>& refused) {
   first_op_.resize(source_.instructions.size());
+  function_.awaits = isa::touches_product_in_flight(source_);
   auto name = source_.names.begin();
   for (u32 i = 0; i < source_.instructions.size(); ++i) {
     first_op_[i] = static_cast<u32>(function_.ops.size());
@@ -130,6 +133,7 @@ void FunctionDecoder::decode(u32 index) {
   modifiers.reset(*instruction_);
   const DecodeFunction decode = decoder_for(instruction_->opcode);
   if (decode == nullptr) refuse("no such instruction is known here");
+  if (!function_.awaits.empty() && function_.awaits[index]) isa::await_products(*this);
   decode(*this);
   finish_modifiers();
 }

@@ -143,6 +143,7 @@ void load_matrix(FunctionDecoder&);
 void store_matrix(FunctionDecoder&);
 void move_matrix(FunctionDecoder&);
 void warpgroup_multiply(FunctionDecoder&);
+void await_products(FunctionDecoder&);  // what the assembler puts before an instruction (products_in_flight.hpp)
 // cluster_launch.cpp
 void cluster_launch_control(FunctionDecoder&);
 // tcgen05.cpp

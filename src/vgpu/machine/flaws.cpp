@@ -166,6 +166,10 @@ constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>
     {Omission::tensor_fence,
      {"threads pass tensor memory on through a barrier with no tcgen05.fence around it", "9.7.16.6"}},
     {Omission::load_wait, {"the use of a register that tcgen05.ld writes is taken for tcgen05.wait::ld", "9.7.16.6"}},
+    {Omission::wait_for_product,
+     {"registers that a wgmma writes are touched with no wgmma.wait_group at all behind it: the assembler puts one in "
+      "(C7517), and nothing runs beside the product",
+      "9.7.15"}},
     {Omission::tile_by_address,
      {"ordinary instructions are taken to swizzle a tile by its address, which is no multiple of the pattern",
       "5.5.7"}},

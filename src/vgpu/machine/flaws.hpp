@@ -59,6 +59,7 @@ enum class Omission : u8 {
   wait_before_exit,  // for what a bulk copy reads of the block's shared memory
   tensor_fence,      // between tcgen05 and the barrier that passes tensor memory on
   load_wait,         // of a tcgen05.ld whose registers were used, before its cells are given on
+  wait_for_product,  // before registers that a wgmma writes: the assembler puts one in where there is none at all
   tile_by_address,   // threads swizzle a tile that begins between two patterns
 };
 

@@ -30,6 +30,7 @@ class GroupQueue {
   }
   // Committed groups that are not done, counted from the oldest such one.
   u64 pending() const { return committed_.size(); }
+  bool idle() const { return committed_.empty() && open_.pending == 0; }
   // The same for groups whose sources have not been read in full.
   u64 reading() const {
     u64 oldest = 0;
@@ -61,6 +62,8 @@ class Groups {
     return (*queues_)[lane];
   }
   bool used() const { return queues_ != nullptr; }
+  // Whether nothing of the first lane's is pending, committed or not.
+  bool idle() const { return !queues_ || (*queues_)[0].idle(); }
   // Whether each of `lanes` has at most `allowed` groups pending (or, if `reading`, still reading).
   bool at_most(u64 allowed, u32 lanes, bool reading) const {
     if (!queues_) return true;

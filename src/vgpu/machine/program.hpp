@@ -51,6 +51,7 @@ struct Function {
   std::vector<u32> instruction_of;  // op -> instruction of the source
   std::vector<Effect> effects;      // of the ops
   TouchedRegisters touched;         // by the instructions of the source
+  std::vector<bool> awaits;         // instructions before which the assembler puts a wait for wgmma; empty: none
   u32 rows32 = 1, rows64 = 1, predicates = 3;
   u32 frame_bytes = 0;  // a lane: .local variables, and for a device function parameters and results
   std::vector<Slot> parameters, results;

@@ -37,6 +37,7 @@ std::string reason(const Cluster& cluster, const Block& block, const Warp& warp,
     case WaitKind::tensor_memory: return fmt::format("waits for {} columns of tensor memory", w.index);
     case WaitKind::tensor_stores: return "waits for its stores to tensor memory";
     case WaitKind::registers: return fmt::format("waits for {} registers a thread (setmaxnreg)", w.index);
+    case WaitKind::products: return "waits for its wgmma";
     case WaitKind::matrix_groups: return fmt::format("waits until at most {} wgmma groups are pending", w.index);
   }
   return "";

@@ -252,6 +252,7 @@ bool Warp::ready(Part& part) {
     case WaitKind::copy_groups: over = copies.at_most(wait.index, part.mask, false); break;
     case WaitKind::bulk_groups: over = bulk.at_most(wait.index, part.mask, wait.reading); break;
     case WaitKind::matrix_groups: over = matrices.at_most(wait.index, 1, false); break;
+    case WaitKind::products: over = matrices.idle(); break;
     case WaitKind::tensor_memory: over = may_allocate_columns(*block_, wait.index, wait.anywhere); break;
     case WaitKind::tensor_stores: over = tensor_stores == 0; break;
     case WaitKind::registers: over = block_->has_registers(*this, wait.index); break;

@@ -36,6 +36,7 @@ enum class WaitKind : u8 {
   copy_groups,      // cp.async.wait_group
   bulk_groups,      // cp.async.bulk.wait_group
   matrix_groups,    // wgmma.wait_group
+  products,         // all wgmma, where the assembler puts a wait in
   tensor_memory,    // tcgen05.alloc: `index` columns; `anywhere`: of a pair
   tensor_stores,    // tcgen05.wait::st
   registers,        // setmaxnreg.inc: `index` for each thread
