@@ -55,8 +55,6 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   // tile, or over all of them.
   constexpr bool frugal = (chooses || grounded || plan.pair || plan.packed > 0) && plan.kind.value_dim > 192;
   u32 own_group = group;
-  // Who lets go of a stage for the group, at a block each.
-  const auto lets_go = [] { return thread_of_warpgroup() < plan.blocks_together(); };
   GroupStep chosen;  // where expressions choose
 
   const auto k_ring_at = [&](u32 step) { return Rings::K::after(step, shared.k_ring); };
@@ -150,16 +148,13 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   const auto pass_tile = [&] {
     reader.take();
     u32 left = read(reader.here()).steps(args).steps();
-    const auto pass = [&](auto ring) {
-      if (lets_go()) ring.release(ring.wait());
-    };
-    pass(q_ring_at(reader.taken() - 1));
+    q_ring_at(reader.taken() - 1).pass();
     writer.leave_out();
     for (bool more = true; more; ++taken) {
       turns.take();
       turns.hand_over();
-      pass(k_ring_at(taken));
-      pass(v_ring_at(taken));
+      k_ring_at(taken).pass();
+      v_ring_at(taken).pass();
       more = chooses ? !chosen.last() : --left > 0;
       if (more) take_step();
     }
@@ -212,7 +207,8 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
         return steps.more(step);
       };
       const auto release_keys = [&](u32 number) {
-        if (!lets_go()) return;
+        // Who has an arrival to make, at a block each; nobody else needs to know the stage.
+        if (thread_of_warpgroup() >= plan.blocks_together()) return;
         const auto ring = k_ring_at(number);
         ring.release(ring.next());
         if (joins && !more()) release_q();

@@ -24,9 +24,10 @@
 //                                     by a warp of the load warpgroup before v.full
 //
 // In a pair two blocks of a cluster have a tile together, and take the same steps. Each brings half of K and V to both,
-// so their full barriers count the bytes of both blocks' copies, and k.empty, v.empty and arriving.empty have arrivals
-// of both blocks' readers. The second block is told which tile is next (told, told.heard: told_number.cuh). Nothing is
-// sent before both blocks have their barriers, and neither leaves before the other has done.
+// so their full barriers count the bytes of both blocks' copies, and k.empty and v.empty have arrivals of both blocks'
+// readers (where values are transposed arriving.empty in the place of v.empty). The second block is told which tile is
+// next (told, told.heard: told_number.cuh). Nothing is sent before both blocks have their barriers, and neither leaves
+// before the other has done.
 //
 // Steps of keys are taken from the last to the first, so that those that a causal mask cuts come first; with ALiBi on
 // both sides from the diagonal on (StepOrder in mask.cuh).

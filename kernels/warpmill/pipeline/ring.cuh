@@ -147,13 +147,16 @@ class Ring {
   }
   // By all threads of a reading group, after the last of them has read: one arrival at each block that fills the stage.
   WM_DEVICE void release(const Stage& stage) const {
-    const u32 thread = threadIdx.x % readers.threads;
-    if constexpr (!multicast) {
-      if (thread == 0) mbarrier::arrive(stage.empty);
-    } else {
-      if (thread < readers.cluster && (blocks_ >> thread & 1))
-        mbarrier::arrive_remote<readers.scope>(cluster::map(stage.empty, thread));
-    }
+    if (!lets_go()) return;
+    if constexpr (multicast)
+      mbarrier::arrive_remote<readers.scope>(cluster::map(stage.empty, thread_of_group()));
+    else
+      mbarrier::arrive(stage.empty);
+  }
+  // The same of the next stage, whose data the group has no use for. Who does not let go of it must not wait for it:
+  // it may be filled again before such a thread has looked.
+  WM_DEVICE void pass() {
+    if (lets_go()) release(wait());
   }
 
   // The place after `count` stages, for who counts them: one number serves several rings, where each would keep two.
@@ -164,6 +167,12 @@ class Ring {
   }
 
  private:
+  static WM_DEVICE u32 thread_of_group() { return threadIdx.x % readers.threads; }
+  // Whether this thread makes one of its group's arrivals: the first ones do, each at the block of its number.
+  WM_DEVICE bool lets_go() const {
+    if constexpr (!multicast) return thread_of_group() == 0;
+    return thread_of_group() < readers.cluster && (blocks_ >> thread_of_group() & 1);
+  }
   WM_DEVICE Stage here() const { return {index_, full_ + 8 * index_, empty_ + 8 * index_}; }
   WM_DEVICE void advance() {
     if (++index_ == stages) {

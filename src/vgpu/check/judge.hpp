@@ -112,7 +112,8 @@ class Judge final : public Observer {
     struct InFlight {
       u32 group = 0;  // 0: not in flight
       u32 site = 0;
-      bool sum = false;  // D; else A
+      bool sum = false;      // D; else A
+      bool awaited = false;  // the assembler waits where it is copied
     };
     std::vector<InFlight> in_flight;
     std::vector<u32> loaded;  // the tcgen05.ld whose value a register holds, by its number; 0: none that matters

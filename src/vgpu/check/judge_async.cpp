@@ -242,9 +242,10 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
   if (site.instruction->kind == Effect::Kind::multiply) return;
   const bool copies = site.instruction->kind == Effect::Kind::move;
   const auto& awaits = site.function->awaits;
+  const bool awaited = !awaits.empty() && awaits[site.index];
   const auto complain = [&](const WarpState::InFlight& flight, const char* what) {
-    const bool awaited = flight.sum && !awaits.empty() && awaits[site.index];
-    const auto omission = awaited ? std::optional(Omission::wait_for_product) : std::nullopt;
+    const bool right = flight.sum && (awaited || flight.awaited);
+    const auto omission = right ? std::optional(Omission::wait_for_product) : std::nullopt;
     findings_.report(Flaw::register_in_flight, omission, number, flight.site, [&](Finding& finding) {
       finding.message = flight.sum ? "an accumulator of a wgmma is touched before the wait for it"
                                    : "a register that a wgmma reads is written before the wait for it";
@@ -260,8 +261,12 @@ void Judge::check_registers(WarpState& state, const Warp& warp, u32 number) {
   for (const u32 reg : site.function->touched.reads(site.index)) {
     const WarpState::InFlight& flight = state.in_flight[reg];
     if (flight.group != 0 && flight.sum) {
-      if (!copies) complain(flight, "reads it");
-      moved = flight;
+      if (copies) {
+        moved = flight;
+        moved.awaited |= awaited;
+      } else {
+        complain(flight, "reads it");
+      }
     }
     if (copies) dirt = std::max(dirt, state.dirty[reg]);
   }
