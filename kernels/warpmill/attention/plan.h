@@ -186,29 +186,44 @@ struct AttentionPlan {
            !kind.narrow() && !kind.has_tails() && !kind.mask.left;
   }
   constexpr int other_registers() const {
+    if (!moves_registers()) return others_of_a_lone_group();
     if (bias_by_product()) {
-      if (!moves_registers()) return kind.value_dim > 192 && kind.has_tails() ? 72 : 64;
       if (kind.value_dim > 192) return kind.mask.left ? 60 : 48;
       if (kind.mask.left && kind.has_tails()) return 52;
       if (groups < 3) return strips == 0 ? 56 : 40;
       return kind.mask.left && kind.alibi == Alibi::both_sides ? 48 : 32;
     }
     if (!changes_scores()) {
-      // A group alone that holds 200 spills, with two of ends to look for, a softcap and a window 188.
-      if (!moves_registers()) return kind.has_tails() + kind.softcap + kind.mask.left > 1 ? 72 : 56;
       if (!kind.narrow())
         return kind.value_dim > 192 && kind.has_tails() && (kind.softcap || !kind.mask.right) ? 48 : 28;
       if (groups == 3 && kind.mask.left && kind.has_tails()) return 56;
       return kind.mask.left || kind.has_tails() || kind.softcap ? 40 : 32;
     }
     if (masks_only()) {
-      if (!moves_registers()) return kind.value_dim > 192 ? 72 : 56;
       if (kind.value_dim > 192) return kind.sinks ? 48 : 44;
       return groups < 3 ? 36 : kind.value_dim > 96 ? 48 : 32;
     }
-    if (kind.value_dim > 192) return moves_registers() ? 60 : 68;
+    if (kind.value_dim > 192) return 60;
     if (!kind.expressions.any()) return 40;
     return groups < 3 ? 52 : kind.mask.right ? 56 : 48;
+  }
+  // A group alone has up to 255, and what it holds may be more: it spills sooner.
+  constexpr int others_of_a_lone_group() const {
+    if (bias_by_product()) return kind.value_dim > 192 && kind.has_tails() ? 72 : 64;
+    if (!changes_scores()) {
+      // Holding 200 it spills, with sequences 192, with two of ends to look for, a softcap and a window 188.
+      if (kind.has_tails() + kind.softcap + kind.mask.left > 1) return 72;
+      return kind.sequences ? 64 : 56;
+    }
+    if (masks_only()) return kind.value_dim > 192 ? 72 : 56;
+    const bool score_of_ends = kind.expressions.score && kind.sequences;
+    if (kind.value_dim > 192) {
+      if (kind.narrow() && kind.expressions.of_steps() && keys > 64) return 92;
+      return score_of_ends ? 84 : 68;
+    }
+    if (kind.value_dim > 128 && (score_of_ends || (kind.expressions.score && kind.narrow()))) return 108;
+    if (!kind.expressions.any()) return kind.sequences ? 80 : 40;
+    return 52;
   }
 
   // Where ALiBi has keys on both sides of a query, a tile begins where scores are largest, at the keys opposite its
