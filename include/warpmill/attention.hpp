@@ -65,7 +65,8 @@ struct AttentionRequest {
   std::optional<float> scale{};  // of scores; 1 / sqrt(dim) where there is none
   AttentionMask mask{};
   // Scores become softcap * tanh(score / softcap); 0: they stay. In bf16, where it is between 20 and 55, keys times
-  // the largest value must be less than 2^48 on sm_90a (docs/attention.md).
+  // the largest value must be less than 2^48 on sm_90a, and an output is within 2^-13 of the largest value that its row
+  // sees, besides the usual rounding (docs/attention.md).
   float softcap = 0;
   // f32 [heads] each. ALiBi: a score loses its head's slope times the distance from the key opposite the query, after
   // the softcap. A sink is one more logit in each row's sum of exponentials (the logarithm has it too), and has no

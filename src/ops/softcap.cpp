@@ -11,7 +11,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// size tanh(x): x (1 - 0.325 x^2 + 0.094 x^4) is tanh(x) within 2^-11.7 of itself, up to x = 0.8.
+// size tanh(x): x (1 - 0.325 x^2 + 0.094 x^4) is tanh(x) within 2^-11.6 of itself, up to x = 0.8.
 SoftcapSeries tanh_series(double size) {
   constexpr double first = 0.99969672, third = -0.32457385, fifth = 0.09357479, middle = third / (2 * fifth);
   return {static_cast<float>(middle), static_cast<float>(first / fifth - middle * middle),
@@ -32,8 +32,8 @@ NearCap near_cap(double size, double& inner) {
   constexpr double first = 0.99967345, third = -0.31504019, reach = 0.38;
   int log2 = 0;
   std::frexp(inner, &log2);
-  // Larger factors would leave large queries no room, smaller ones small ones.
-  if (inner == 0 || log2 < -60 || log2 > 20) return {1, 0, 0, 0, infinity};
+  // A factor above 1 would leave large queries no room, a smaller one small ones.
+  if (inner == 0 || log2 < -60 || log2 > 0) return {1, 0, 0, 0, infinity};
   const double factor = std::ldexp(1, log2), most = std::tanh(reach) * size;
   inner /= factor;
   return {static_cast<float>(factor), static_cast<float>(first * size * inner),

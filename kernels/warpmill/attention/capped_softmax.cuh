@@ -87,9 +87,13 @@ class CappedSoftmax {
   }
 
  private:
-  // Of all rows of the warp: some have too small sums, so that scores which are too small for a series may count; none
-  // has for the short one, and no score was too large for it; the same of the longer one; or one was.
-  enum class Rows : u32 { fresh, near, far, beyond };
+  // Of all rows of the warp.
+  enum class Rows : u32 {
+    fresh,  // some have so small sums that scores which are too small for a series would count
+    near,   // none has for the short series, and no score was too large for it
+    far,    // the same of the longer one
+    beyond  // a score was too large for that too
+  };
 
   WM_DEVICE RowPair with(RowPair sum) const { return {sum_.value[0] + sum.value[0], sum_.value[1] + sum.value[1]}; }
   template <class Cap>

@@ -20,7 +20,7 @@ class Softcap {
   }
 
   // A capped score in powers of two, less `base`, by a series. Where the capped score is at most most() its relative
-  // error is 2^-11.7, less than that of the special-function units. Beyond, on both sides, it goes on rising, so that a
+  // error is 2^-11.6, less than that of the special-function units. Beyond, on both sides, it goes on rising, so that a
   // power that is small enough says that the score was.
   WM_DEVICE f32 power(f32 score, f32 base) const {
     const SoftcapSeries& series = scales_.softcap_series;
