@@ -301,8 +301,8 @@ int start(int count, char** arguments) {
                            "each product behind a foreign elementwise kernel that writes A, whose time is taken off");
   bench_gemm_app->add_flag(
       "--promote", bench_command.promote,
-      "8-bit floats (without --dtype e4m3): full-precision sums, beside our own product without them in the place of "
-      "cuBLASLt");
+      "full-precision sums of 8-bit floats (e4m3 unless --dtype says e5m2), beside our own product without them in the "
+      "place of cuBLASLt");
   bench_gemm_app->add_option("--json", bench_command.json, "write the table here, as JSON");
   bench_gemm_app->add_option("--svg", bench_command.svg, "write a picture here");
   bench_gemm_app->add_option("--markdown", bench_command.markdown, "write the table here, as text");

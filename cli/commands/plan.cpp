@@ -192,8 +192,9 @@ int plan_gemm(const PlanGemmCommand& command) {
     return success;
   }
   const bench::Floor floor = bench::floor_of(shape, rates);
-  say(fmt::format("{}, on {} multiprocessors of {}, operands by {}\n", text_of(shape), rates.multiprocessors,
-                  command.chip, kind.by_tma() ? "the copy engine" : "threads"));
+  say(fmt::format("{}{}, on {} multiprocessors of {}, operands by {}\n", text_of(shape),
+                  kind.promote ? " with promoted sums" : "", rates.multiprocessors, command.chip,
+                  kind.by_tma() ? "the copy engine" : "threads"));
   say(fmt::format("at best {:.1f} us: {:.1f} us of device memory, {:.1f} us of tensor cores\n\n", floor.seconds() * 1e6,
                   floor.memory * 1e6, floor.tensor * 1e6));
   say(fmt::format("{:<36} {:>7} {:>9} {:>6} {:>6} {:>5} {:>7} {:>7} {:>8} {:>9} {:>11}\n", "plan", "shared",

@@ -72,18 +72,6 @@ double pipelining_factor(const GemmPlan& plan, const GemmModel& model) {
   return plan.group_rows() == 64 ? model.two_groups : model.two_tall_groups;
 }
 
-// What a step takes longer where sums move to other registers, by measurements: the waits and additions of those parts
-// behind which nothing is in flight, of which other groups' products hide the more, the fewer there are.
-double promotion_clocks(const GemmPlan& plan) {
-  const int parts = plan.group_rows() / 64 * (plan.tile.n / plan.promoted_columns());
-  const bool overlaps = plan.promoted_together() == 2;
-  const double clocks = (plan.promoted_columns() / 2.0 + 100) * (overlaps ? 1.0 / plan.promoted_steps() : parts);
-  if (plan.multiply_groups == 1 || plan.pipelining == Pipelining::pingpong) return clocks;
-  if (plan.multiply_groups == 3) return 0.1 * clocks;
-  if (overlaps) return (parts < 4 ? 0.2 : 0.7) * clocks;
-  return (parts < 4 ? 0.25 : 0.45) * clocks;
-}
-
 // Bytes that a block gets of the sums of a tile it shares along k with its cluster.
 double sums_received(const GemmPlan& plan) {
   const double tile = 4.0 * plan.tile.m * plan.tile.n, others = plan.cluster.k - 1;
@@ -249,6 +237,18 @@ bool is_favourite(const GemmPlan& plan, const GemmKind& kind, const GemmShape& s
 bool is_faster(const GemmEstimate& a, const GemmEstimate& b) { return a.seconds < b.seconds; }
 
 }  // namespace
+
+// The waits and additions of those parts behind which nothing is in flight, of which other groups' products hide the
+// more, the fewer there are.
+double promotion_clocks(const GemmPlan& plan) {
+  const int parts = plan.group_rows() / 64 * (plan.tile.n / plan.promoted_columns());
+  const bool overlaps = plan.promoted_together() == 2;
+  const double clocks = (plan.promoted_columns() / 2.0 + 100) * (overlaps ? 1.0 / plan.promoted_steps() : parts);
+  if (plan.multiply_groups == 1 || plan.pipelining == Pipelining::pingpong) return clocks;
+  if (plan.multiply_groups == 3) return 0.1 * clocks;
+  if (overlaps) return (parts < 4 ? 0.2 : 0.7) * clocks;
+  return (parts < 4 ? 0.25 : 0.45) * clocks;
+}
 
 GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
   const GemmPlan plan = as_fitted(e.plan);

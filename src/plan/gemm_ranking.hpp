@@ -24,6 +24,9 @@ struct GemmEstimate {
 // they have their say.
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& shape, const ChipRates& rates);
 
+// What a step takes longer where sums move to other registers, by measurements (docs/gemm.md).
+double promotion_clocks(const GemmPlan& plan);
+
 // What trees ask about, of an estimate by arithmetic alone.
 GemmTraits traits_of(const GemmEstimate& estimate, const GemmShape& shape);
 

@@ -1,7 +1,7 @@
 // Plans that the ranking or the shipped table may choose compile without lost speed: no C75xx line, no spill, no stack
-// frame. Of the shipped table's every sixth; of the ranking's for plain bf16 and e4m3 every 96th; for other kinds the
-// ranking's first for a product large, middle or flat, and for every sixth kind the one with the fewest registers to
-// spare. With SHIPPED_PLANS_EVERY=1 all of them.
+// frame. Of the shipped table's every sixth; of the ranking's for plain bf16 and e4m3, and promoted e4m3, every 96th;
+// for other kinds the ranking's first for a product large, middle or flat, and for every sixth kind the one with the
+// fewest registers to spare. With SHIPPED_PLANS_EVERY=1 all of them.
 #include <algorithm>
 
 #include <gtest/gtest.h>

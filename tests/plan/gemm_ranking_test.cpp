@@ -233,6 +233,35 @@ TEST(GemmRanking, PromotesInTilesAsLargeAsOthersAre) {
   EXPECT_FALSE(choose(promoted, {4096, 4096, 4096}, h200, "NVIDIA H200")->tuned);
 }
 
+// By hand, after docs/gemm.md: of parts one after the other all, of overlapping ones the last of a round, and of these
+// what other groups' products leave exposed.
+TEST(GemmRanking, CountsTheAdditionsOfPromotedPartsThatNothingHides) {
+  const auto clocks = [](const char* text) {
+    GemmKind promoted{.a = DType::e4m3, .b = DType::e4m3};
+    promoted.promote = true;
+    return promotion_clocks(plan_from_text(text, promoted));
+  };
+  EXPECT_DOUBLE_EQ(clocks("128x128 s4"), 0.2 * (64 + 100) / 4);     // four steps to a round
+  EXPECT_DOUBLE_EQ(clocks("128x192 s4"), 0.2 * (48 + 100) / 2);     // two
+  EXPECT_DOUBLE_EQ(clocks("256x144 s3"), 0.7 * (36 + 100));         // one, of four parts
+  EXPECT_DOUBLE_EQ(clocks("128x256 s4"), 0.25 * 2 * (64 + 100));    // two parts, no overlap
+  EXPECT_DOUBLE_EQ(clocks("256x160 s3"), 0.45 * 4 * (40 + 100));    // four
+  EXPECT_DOUBLE_EQ(clocks("192x176 s4 g3"), 0.1 * 2 * (44 + 100));  // three groups hide most
+  EXPECT_DOUBLE_EQ(clocks("64x128 s4 g1"), (64 + 100) / 4.);        // nobody hides anything
+  EXPECT_DOUBLE_EQ(clocks("128x128 s4 pingpong"), 2 * (64 + 100));  // of a group's 128 rows
+}
+
+TEST(GemmRanking, TakesPromotedTilesThatClustersShareForLater) {
+  GemmKind plain{.a = DType::e4m3, .b = DType::e4m3}, promoted = plain;
+  promoted.promote = true;
+  const auto longer = [&](const char* plan) {
+    const GemmShape shape{1024, 1024, 16384};
+    return estimate(plan_from_text(plan, promoted), shape, {}).seconds /
+           estimate(plan_from_text(plan, plain), shape, {}).seconds;
+  };
+  EXPECT_NEAR(longer("128x128 s6 split") / longer("128x128 s6"), 1.05, 0.01) << "but for its start";
+}
+
 // Blocks of 128 rows took 15.6 us, fours of 64 rows 14.6; pairs of 64 rows that share tiles were not measured there.
 TEST(GemmRanking, TakesLowTilesWhereTallOnesFillTheChipWithManySteps) {
   const GemmKind e4m3{.a = DType::e4m3, .b = DType::e4m3};
