@@ -28,6 +28,8 @@ struct BulkOperands {
   Operand bytes;
   bool multicast = false;
   Operand mask;
+  bool chosen = false;  // .cp_mask: of each 16 bytes those are written whose bit is set
+  Operand chosen_bytes;
   bool reduces = false;
   copy::Reduction reduction = copy::Reduction::add;
   MapElement element = MapElement::u32;
@@ -38,6 +40,9 @@ struct BulkOperands {
 class BulkCopy final : public AsyncOperation {
  public:
   u64 device_address = 0;  // of its end in global memory, which the kernel may free meanwhile
+
+  u32 chosen = all_bytes;  // of each 16, those that are written
+  static constexpr u32 all_bytes = 0xffff;
 
   BulkCopy(const Origin& origin, const BulkOperands& what, std::byte* to, const std::byte* from, u32 bytes, u64 barrier)
       : AsyncOperation(origin),
@@ -70,6 +75,11 @@ class BulkCopy final : public AsyncOperation {
  private:
   void move(u32 offset, u32 bytes) {
     if (to_ == nullptr) return;
+    if (chosen != all_bytes) {
+      for (u32 i = offset; i < offset + bytes; ++i)
+        if (chosen >> i % 16 & 1) to_[i] = from_ != nullptr ? from_[i] : std::byte{};
+      return;
+    }
     if (from_ == nullptr && !what_.reduces)
       std::memset(to_ + offset, 0, bytes);
     else if (from_ == nullptr)
@@ -103,12 +113,15 @@ bool in_shared(AddressSpace space) { return space == AddressSpace::shared || spa
 u64 generic(AddressSpace space, u64 address) { return in_shared(space) ? shared_window + address : address; }
 
 // The observer's number for a copy; 0 where nobody watches. An end of 0 is not in memory.
-u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier) {
+u64 tell(const Warp& warp, u32 lane, u64 from, u64 to, u32 bytes, u64 barrier, u32 chosen = BulkCopy::all_bytes) {
   Observer* observer = warp.launch().observer;
   if (observer == nullptr) return 0;
   CopyIssue issue;
   if (from != 0) issue.reads.add(from, bytes);
-  if (to != 0) issue.writes.add(to, bytes);
+  if (to != 0 && chosen == BulkCopy::all_bytes) issue.writes.add(to, bytes);
+  if (to != 0 && chosen != BulkCopy::all_bytes)
+    for (u32 i = 0; i < bytes; ++i)
+      if (chosen >> i % 16 & 1) issue.writes.add(to + i, 1);
   issue.barrier = barrier;
   return observer->copy_issued(warp, lane, issue);
 }
@@ -128,11 +141,21 @@ Step bulk_op(Warp& warp, const Op& op, u32 active) {
     const std::byte* source = resolve_or_tell(warp, b.from_space, from[i], bytes, 16, AccessKind::read, i);
     const u64 read = source != nullptr ? generic(b.from_space, from[i]) : 0;
     if (!signals) {
-      std::byte* target = resolve_or_tell(warp, b.to_space, to[i], bytes, 16, AccessKind::write, i);
+      const u32 chosen = b.chosen ? warp.source32(b.chosen_bytes)[i] & BulkCopy::all_bytes : BulkCopy::all_bytes;
+      if (chosen == 0) return;
+      // Bytes before the first and behind the last chosen one need not be there.
+      const u32 before = static_cast<u32>(std::countr_zero(chosen)),
+                behind = 16 - static_cast<u32>(std::bit_width(chosen));
+      if (to[i] % 16 != 0 && chosen != BulkCopy::all_bytes)
+        warp.fault(fmt::format("a bulk copy goes to a multiple of 16 bytes, not to {:#x}", to[i]), i);
+      std::byte* target = resolve_or_tell(warp, b.to_space, to[i] + before, bytes - before - behind,
+                                          before == 0 ? 16 : 1, AccessKind::write, i);
+      if (target != nullptr) target -= before;
       auto copy = std::make_unique<BulkCopy>(Origin::of(warp, i), b, target, source, bytes, 0);
+      copy->chosen = chosen;
       copy->membership = Membership(warp.bulk, i);
       copy->device_address = to[i];
-      copy->watched = tell(warp, i, read, target != nullptr ? generic(b.to_space, to[i]) : 0, bytes, 0);
+      copy->watched = tell(warp, i, read, target != nullptr ? generic(b.to_space, to[i]) : 0, bytes, 0, chosen);
       cluster.async.issue(cluster, std::move(copy));
       return;
     }
@@ -320,7 +343,9 @@ void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   if (!signals && !d.modifiers.take("bulk_group")) d.refuse("it needs .mbarrier::complete_tx::bytes or .bulk_group");
   b.multicast = d.modifiers.take("multicast::cluster");
   const bool hint = d.modifiers.take("L2::cache_hint");
-  if (d.modifiers.has("cp_mask")) d.refuse("`.cp_mask` is not of this architecture");
+  b.chosen = d.modifiers.take("cp_mask");
+  if (b.chosen && (d.chip().arch.major < 10 || b.to_space != AddressSpace::global || reduce))
+    d.refuse("`.cp_mask` is of copies to global memory, from sm_100 on");
   const bool to_shared = in_shared(b.to_space);
   const bool legal = (to_shared && signals) ||
                      (b.to_space == AddressSpace::global && b.from_space == AddressSpace::shared && !signals);
@@ -337,7 +362,7 @@ void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
     if (!copy::has_reduction(b.reduction, b.element)) d.refuse("this operation has no form for this type");
     if (b.from_space == AddressSpace::global) d.refuse("a reduction reads shared memory");
   }
-  const std::size_t count = 3 + (signals ? 1 : 0) + (b.multicast ? 1 : 0) + (hint ? 1 : 0);
+  const std::size_t count = 3 + (signals ? 1 : 0) + (b.multicast ? 1 : 0) + (hint ? 1 : 0) + (b.chosen ? 1 : 0);
   d.expect_operands(count);
   b.to = d.address(d.operand(0), b.to_space);
   b.from = d.address(d.operand(1), b.from_space);
@@ -345,7 +370,8 @@ void bulk_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   std::size_t next = 3;
   if (signals) b.barrier = d.address(d.operand(next++), AddressSpace::shared_cluster);
   if (b.multicast) b.mask = d.source(d.operand(next++), Type::u16);
-  if (hint) d.source(d.operand(next), Type::b64);
+  if (hint) d.source(d.operand(next++), Type::b64);
+  if (b.chosen) b.chosen_bytes = d.source(d.operand(next), Type::u16);
   const Completion completion = signals ? Completion::mbarrier : Completion::bulk_groups;
   d.emit(&bulk_op, reduce ? Effect::reduction(Proxy::async, completion) : Effect::copy(Proxy::async, completion), b);
 }

@@ -126,6 +126,14 @@ void set_register_budget(FunctionDecoder& d) {
   d.emit(&set_registers_op, Effect::register_budget().by_whole_warp(), RegisterCount{static_cast<u32>(count), up});
 }
 
+// For a profiler that is not there.
+void monitor_event(FunctionDecoder& d) {
+  d.modifiers.take("mask");
+  d.expect_operands(1);
+  d.constant(d.operand(0), "the event");
+  d.emit(&nothing, Effect::none());
+}
+
 // Kernels of one machine run one after the other: what came before is done, and whatever waits may start at the end.
 void grid_dependency(FunctionDecoder& d) {
   if (d.modifiers.take_one_of({"launch_dependents", "wait"}) < 0) d.refuse("it needs .launch_dependents or .wait");

@@ -44,6 +44,14 @@ int Modifiers::take_one_of(std::initializer_list<std::string_view> names) {
   }
   return -1;
 }
+int Modifiers::take_first_of(std::initializer_list<std::string_view> names) {
+  for (auto it = left_.begin(); it != left_.end(); ++it)
+    if (const auto name = std::find(names.begin(), names.end(), *it); name != names.end()) {
+      left_.erase(it);
+      return static_cast<int>(name - names.begin());
+    }
+  return -1;
+}
 Type Modifiers::take_type() {
   for (auto it = left_.begin(); it != left_.end(); ++it)
     if (const Type type = ptx::type_named(*it); type != Type::none) {

@@ -18,8 +18,10 @@ class Modifiers {
  public:
   void reset(const ptx::Instruction& instruction);
   bool take(std::string_view name);
-  // The index in `names` of the first one that is there, or -1.
+  // The index of the first of `names` that is there, or -1.
   int take_one_of(std::initializer_list<std::string_view> names);
+  // The same of the one that stands first in the text.
+  int take_first_of(std::initializer_list<std::string_view> names);
   bool has(std::string_view name) const;
   ptx::Type take_type();  // the first type that is left; none
   std::string_view first() const { return left_.empty() ? std::string_view() : left_.front(); }

@@ -106,6 +106,7 @@ void nanosleep(FunctionDecoder&);
 void no_operation(FunctionDecoder&);
 void set_register_budget(FunctionDecoder&);
 void grid_dependency(FunctionDecoder&);
+void monitor_event(FunctionDecoder&);
 // call.cpp
 void call(FunctionDecoder&);
 void ret(FunctionDecoder&);

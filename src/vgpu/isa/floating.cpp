@@ -161,6 +161,21 @@ double subtract_f64(double a, double b) { return number(a - b, a, b); }
 double multiply_f64(double a, double b) { return number(a * b, a, b); }
 double fma_f64(double a, double b, double c) { return number(__builtin_fma(a, b, c), a, c, b); }
 
+template <Format from>
+Step widen(Warp& warp, const Op& op, u32 active) {
+  numeric::rows::widen_to_f32(from, warp.row32(op.d), warp.source32(op.a), active);
+  return Step::go;
+}
+// An operand of f16 or bf16 where f32 is computed, widened first: all but the last of add, sub and fma of sm_100.
+Operand widened(FunctionDecoder& d, const ptx::Operand& operand, Type narrow) {
+  if (d.chip().arch.major < 10) d.refuse("f32 of 16-bit operands is of sm_100 and later");
+  const Operand a = d.source(operand, narrow), wide = d.temporary(4);
+  Op& op = d.emit(narrow == Type::f16 ? &widen<Format::f16> : &widen<Format::bf16>, Effect::none());
+  op.d = wide;
+  op.a = a;
+  return wide;
+}
+
 // The three-operand sums and products: add, sub, mul. `fast32` and `fast64` serve .rn.
 void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fast64, std::size_t sources) {
   const numeric::Mode mode = take_mode(d);
@@ -175,7 +190,10 @@ void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fas
   const Handler handler = !fast ? general : f.format == Format::f32 ? fast32 : fast64;
   Operand rows[3];
   d.expect_operands(1 + sources);
-  for (std::size_t i = 0; i < sources; ++i) rows[i] = d.source(d.operand(1 + i), type);
+  const Type narrow = d.modifiers.has("f16") || d.modifiers.has("bf16") ? d.modifiers.take_type() : Type::none;
+  for (std::size_t i = 0; i < sources; ++i)
+    rows[i] = narrow != Type::none && i + 1 < sources ? widened(d, d.operand(1 + i), narrow)
+                                                      : d.source(d.operand(1 + i), type);
   const Operand to = d.destination(d.operand(0), type);
   Op& op = d.emit(handler, Effect::arithmetic(), Settings{f, mode, {}});
   op.d = to;

@@ -22,16 +22,13 @@ AddressSpace take_space(FunctionDecoder& d) {
 }
 
 AddressSpace take_space_first(FunctionDecoder& d) {
-  constexpr std::pair<std::string_view, AddressSpace> names[] = {{"global", AddressSpace::global},
-                                                                 {"shared", AddressSpace::shared},
-                                                                 {"shared::cta", AddressSpace::shared},
-                                                                 {"shared::cluster", AddressSpace::shared_cluster}};
-  for (auto [name, space] : names)
-    if (d.modifiers.first() == name) {
-      d.modifiers.take(name);
-      return space;
-    }
-  d.refuse("it needs two state spaces");
+  switch (d.modifiers.take_first_of({"global", "shared", "shared::cta", "shared::cluster"})) {
+    case 0: return AddressSpace::global;
+    case 1:
+    case 2: return AddressSpace::shared;
+    case 3: return AddressSpace::shared_cluster;
+    default: d.refuse("it needs two state spaces");
+  }
 }
 
 std::optional<Scope> take_scope(FunctionDecoder& d) {

@@ -18,7 +18,7 @@ struct MemoryQualifiers {
 // Takes all of them that are there, in whatever order.
 MemoryQualifiers take_memory_qualifiers(FunctionDecoder& decoder);
 AddressSpace take_space(FunctionDecoder& decoder);          // generic where there is none
-AddressSpace take_space_first(FunctionDecoder& decoder);    // the modifier that comes next; refused where it is none
+AddressSpace take_space_first(FunctionDecoder& decoder);    // the one that comes first; refused where there is none
 std::optional<Scope> take_scope(FunctionDecoder& decoder);  // .cta, .cluster, .gpu, .sys
 Ordering take_ordering(FunctionDecoder& decoder);
 

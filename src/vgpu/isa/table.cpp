@@ -76,6 +76,7 @@ DecodeFunction decoder_for(std::string_view opcode) {
       {"nanosleep", &isa::nanosleep},
       {"setmaxnreg", &isa::set_register_budget},
       {"griddepcontrol", &isa::grid_dependency},
+      {"pmevent", &isa::monitor_event},
       {"ld", &isa::load},
       {"ldu", &isa::load},
       {"st", &isa::store},

@@ -371,7 +371,6 @@ void tensor_copy(FunctionDecoder& d, bool reduce, bool prefetch) {
   const int dimensions = 1 + d.modifiers.take_one_of({"1d", "2d", "3d", "4d", "5d"});
   if (dimensions == 0) d.refuse("it has 1 to 5 dimensions");
   if (prefetch && !d.modifiers.take("L2")) d.refuse("a prefetch is to .L2");
-  // PTX has it behind the multicast; CUTLASS writes it before the spaces, and ptxas takes it.
   const int group = d.modifiers.take_one_of({"cta_group::1", "cta_group::2"});
   const AddressSpace first = take_space_first(d);
   const bool load = !prefetch && first != AddressSpace::global;

@@ -85,6 +85,65 @@ TEST(Blackwell, AddsAndMultipliesPairsOfFloats) {
       contains(hopper.refusal(kernel_text("add.rn.f32x2 %rd0, %rd1, %rd2;")), "`.f32x2` is of sm_100 and later"));
 }
 
+TEST(Blackwell, AddsSixteenBitFloatsToF32) {
+  Gpu gpu("sm_100a");
+  const u32 third = std::bit_cast<u32>(0x1.555556p-2f), minus_two = 0xc000;  // f16
+  const auto run = [&](const char* text) {
+    return std::bit_cast<float>(compute<u32>(gpu, std::string("cvt.u16.u32 %h1, %r1; cvt.u16.u32 %h2, %r2;") + text,
+                                             {{minus_two}, {0x3fc0}, {third}}, 32, "sm_100a")[3]);
+  };
+  EXPECT_EQ(run("add.f32.f16 %r0, %h1, %r3;"), 0x1.555556p-2f - 2);
+  EXPECT_EQ(run("sub.rm.f32.f16 %r0, %h1, %r3;"), -0x1.2aaaacp+1f) << "-2.33333334... down";
+  EXPECT_EQ(run("add.f32.bf16 %r0, %h2, %r3;"), 0x1.555556p-2f + 1.5f);
+  EXPECT_EQ(run("fma.rn.f32.bf16 %r0, %h2, %h2, %r3;"), std::fma(1.5f, 1.5f, 0x1.555556p-2f));
+  Gpu hopper;
+  EXPECT_TRUE(contains(hopper.refusal(kernel_text("add.f32.f16 %f0, %h1, %f2;")), "of sm_100 and later"));
+}
+
+TEST(Blackwell, CopiesTheBytesThatAMaskChooses) {
+  Gpu gpu("sm_100a");
+  const auto text = [](u32 mask, u32 from, u32 bytes) {
+    return kernel_text(fmt::format(R"(
+    .shared .align 128 .b64 words[32];
+    mov.u32 %r5, words;
+    mad.lo.u32 %r6, %lane, 8, %r5;
+    st.shared.u64 [%r6], 0x0807060504030201;
+    fence.proxy.async;
+    bar.sync 0;
+    setp.eq.u32 %p1, %lane, 0;
+    mov.u16 %h1, {};
+    add.u64 %rd1, %out, {};
+    @%p1 cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r5], {}, %h1;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+  )",
+                                   mask, from, bytes),
+                       "sm_100a");
+  };
+  const std::vector<u64> before(16, 0xeeeeeeeeeeeeeeee);
+  const auto out = gpu.upload(before);
+  gpu.load(text(0x00f8, 0, 32));  // bytes 3 to 7 of each 16
+  under_every_schedule(gpu, [&] {
+    gpu.machine().write(out, std::as_bytes(std::span(before)));
+    gpu.run("test", {{1}, {32}, {}, 0}, parameters(out, out));
+    const auto got = gpu.download<u64>(out, 16);
+    for (u32 i = 0; i < 16; ++i) ASSERT_EQ(got[i], i == 0 || i == 2 ? 0x0807060504eeeeee : before[i]) << i;
+  });
+  // What is not chosen need not be there.
+  gpu.load(text(0x00ff, 112, 16));
+  EXPECT_EQ(gpu.failure("test", {{1}, {32}, {}, 0}, parameters(out, out)), "");
+  const auto short_one = gpu.upload(std::vector<u64>(1));
+  gpu.load(text(0x00ff, 0, 16));
+  EXPECT_EQ(gpu.failure("test", {{1}, {32}, {}, 0}, parameters(short_one, out)), "");
+  gpu.load(text(0x01ff, 0, 16));
+  EXPECT_TRUE(contains(gpu.failure("test", {{1}, {32}, {}, 0}, parameters(short_one, out)), "past the end"));
+  EXPECT_TRUE(
+      contains(gpu.refusal(kernel_text("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.cp_mask "
+                                       "[%r1], [%in], 16, [%r2], %h1;",
+                                       "sm_100a")),
+               "`.cp_mask` is of copies to global memory"));
+}
+
 TEST(Blackwell, TakesTheGreatestAndTheLeastOfThreeFloats) {
   Gpu gpu("sm_100a");
   const u64 nan = 0x7fffffff;

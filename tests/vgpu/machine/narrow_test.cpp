@@ -121,6 +121,54 @@ TEST(Narrow, WidensToF16) {
   }
 }
 
+// Of halves the same as of the floats that they are.
+TEST(Narrow, RoundsHalves) {
+  Gpu gpu("sm_100a");
+  std::vector<u64> pairs;
+  for (u32 i = 0; i < 512; ++i) pairs.push_back(u64{0x3000 + i * 5} << 16 | (0xb800 + i * 3));
+  for (const Format& format : formats)
+    for (const char* half : {"f16x2", "bf16x2"}) {
+      const bool byte = format.mantissa_bits == 1, bf16 = half[0] == 'b';
+      const std::string cvt = std::string("cvt.rn.satfinite.") + format.name + "." + half;
+      const std::string text =
+          byte ? "{ .reg .b8 pair; " + cvt + " pair, %r1; mov.b16 %h1, {pair, 0}; cvt.u32.u16 %r0, %h1; }"
+               : cvt + " %h1, %r1; cvt.u32.u16 %r0, %h1;";
+      const auto got = compute<u32>(gpu, text, {pairs}, 512, "sm_100a");
+      const auto number = [&](u64 bits) {
+        const u32 b = static_cast<u32>(bits & 0xffff);
+        if (bf16) return std::bit_cast<float>(b << 16);
+        return std::ldexp(1 + static_cast<float>(b & 0x3ff) / 1024, static_cast<int>(b >> 10 & 31) - 15) *
+               (b >> 15 ? -1 : 1);
+      };
+      for (std::size_t i = 0; i < 512; ++i)
+        ASSERT_EQ(got[i], format.nearest(number(pairs[i] >> 16), false) << (byte ? 4 : 8) |
+                              format.nearest(number(pairs[i]), false))
+            << format.name << " of " << half << " " << i;
+    }
+}
+
+TEST(Narrow, WidensToBf16WithAScaleForEach) {
+  Gpu gpu("sm_100a");
+  const auto run = [&](const std::string& modifiers, u32 pair, u32 scales) {
+    const bool byte = modifiers.ends_with("e2m1x2");
+    const std::string from = byte ? "pair" : "%h1", last = modifiers.find("scaled") != modifiers.npos ? ", %h2;" : ";";
+    return compute<u32>(
+        gpu,
+        "{ .reg .b8 pair, zero; cvt.u16.u32 %h1, %r1; cvt.u16.u32 %h2, %r2; mov.b16 {pair, zero}, %h1; cvt.rn" +
+            modifiers + " %r0, " + from + last + " }",
+        {{pair}, {scales}}, 32, "sm_100a")[0];
+  };
+  EXPECT_EQ(run(".bf16x2.e2m1x2", 0x9f, 0), 0xbf00c0c0u);                           // -0.5, -6
+  EXPECT_EQ(run(".relu.bf16x2.e2m1x2", 0x9d, 0), 0u);                               // -0.5, -3
+  EXPECT_EQ(run(".bf16x2.e3m2x2", 0x1f0d, 0), 0x41e03fa0u);                         // 28, 1.25
+  EXPECT_EQ(run(".scaled::n2::ue8m0.bf16x2.e2m1x2", 0x72, 0x807e), 0x41403f00u);    // 6 x 2, 1 / 2
+  EXPECT_EQ(run(".scaled::n2::ue8m0.bf16x2.e4m3x2", 0x38b8, 0x7f00), 0x3f808040u);  // 1, -2^-127
+  EXPECT_EQ(run(".scaled::n2::ue8m0.bf16x2.e5m2x2", 0x7b3c, 0xfeff),
+            0x7f807fffu);  // beyond the largest; a scale that is NaN
+  EXPECT_EQ(run(".satfinite.scaled::n2::ue8m0.bf16x2.e5m2x2", 0x7bfb, 0xfefe), 0x7f7fff7fu);
+  EXPECT_EQ(run(".satfinite.scaled::n2::ue8m0.bf16x2.s2f6x2", 0x8181, 0x8585), 0xc2fec2feu);  // -127
+}
+
 TEST(Narrow, TakesTheExponentAlone) {
   Gpu gpu("sm_100a");
   const auto run = [&](const char* mode, u64 a, u64 b) {

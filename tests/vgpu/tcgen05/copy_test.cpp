@@ -175,7 +175,8 @@ wait:
   ld.shared.b128 %q, [%r1];
   clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q;
   @%p3 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r4, %r5, %r8, _}, %q;
-  @%p3 clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r5, %q;
+  clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r8, %q;  // of an answer that says no: left open
+  @%p3 mov.u32 %r5, %r8;
   bar.sync 0;
   @%p3 bra again;
   ret;
