@@ -139,7 +139,7 @@ void membar(FunctionDecoder&);
 void copy_family(FunctionDecoder&);
 // matrix.cpp, wgmma.cpp
 void matrix_multiply(FunctionDecoder&);
-void old_matrix_multiply(FunctionDecoder&);
+void warp_matrix(FunctionDecoder&);
 void load_matrix(FunctionDecoder&);
 void store_matrix(FunctionDecoder&);
 void move_matrix(FunctionDecoder&);

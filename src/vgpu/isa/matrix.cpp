@@ -7,9 +7,9 @@
 
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/gather.hpp"
+#include "vgpu/isa/matrix_product.hpp"
 #include "vgpu/isa/matrix_types.hpp"
 #include "vgpu/isa/memory_operands.hpp"
-#include "vgpu/isa/numeric/mma.hpp"
 #include "vgpu/machine/access.hpp"
 
 namespace wm::vgpu::isa {
@@ -18,6 +18,31 @@ using numeric::Element;
 using numeric::Sum;
 using ptx::OperandKind;
 using ptx::Type;
+
+namespace {
+
+template <class W>
+std::vector<const W*> source_rows(const Warp& warp, const std::vector<Operand>& operands) {
+  std::vector<const W*> rows;
+  rows.reserve(operands.size());
+  for (Operand o : operands) rows.push_back(source_row<W>(warp, o));
+  return rows;
+}
+template <class W>
+std::vector<W*> destination_rows(Warp& warp, const std::vector<Operand>& operands) {
+  std::vector<W*> rows;
+  rows.reserve(operands.size());
+  for (Operand o : operands) rows.push_back(destination_row<W>(warp, o));
+  return rows;
+}
+
+template <class W, class Multiply>
+void with_rows(Warp& warp, const Product& p, const Multiply& multiply) {
+  multiply(destination_rows<W>(warp, p.d), source_rows<W>(warp, p.a), source_rows<W>(warp, p.b),
+           source_rows<W>(warp, p.c));
+}
+
+}  // namespace
 
 std::optional<Element> element_of(Type type) {
   switch (type) {
@@ -47,59 +72,39 @@ void refuse_foreign_matrices(FunctionDecoder& d) {
   if (d.modifiers.has("b1")) d.refuse("matrices of .b1 are not supported");
 }
 
+void multiply(Warp& warp, const Product& p) {
+  switch (p.kind) {
+    case Product::Kind::f64:
+      with_rows<u64>(warp, p, [&](const auto& d, const auto& a, const auto& b, const auto& c) {
+        numeric::mma_f64(p.shape.m, p.shape.k, d, a, b, c);
+      });
+      break;
+    case Product::Kind::quad:
+      with_rows<u32>(warp, p, [&](const auto&... rows) { numeric::mma_m8n8k4_f16(p.quad, rows...); });
+      break;
+    case Product::Kind::nibbles:
+      with_rows<u32>(warp, p, [&](const auto&... rows) { numeric::mma_nibbles(p.nibbles, rows...); });
+      break;
+    case Product::Kind::plain: {
+      numeric::MmaShape shape = p.shape;
+      if (warp.launch().options.chip_sums && shape.d != Sum::s32)
+        shape.as_chip =
+            warp.launch().chip.arch.major >= 9 ? numeric::hopper_mma_sum(shape.a) : numeric::ampere_mma_sum(shape.a);
+      with_rows<u32>(warp, p, [&](const auto&... rows) { numeric::mma(shape, rows...); });
+      break;
+    }
+  }
+}
+
 void take_sync_aligned(FunctionDecoder& d) {
   if (!d.modifiers.take("sync") || !d.modifiers.take("aligned")) d.refuse("it is .sync.aligned");
 }
 
 namespace {
 
-// Rows of the operands: d, a, b, c.
-struct Product {
-  numeric::MmaShape shape;
-  numeric::QuadMmaShape quad;
-  numeric::NibbleMmaShape nibbles;
-  int m = 0, k = 0;
-  std::vector<Operand> d, a, b, c;
-};
-
-template <class W>
-std::vector<const W*> source_rows(const Warp& warp, const std::vector<Operand>& operands) {
-  std::vector<const W*> rows;
-  rows.reserve(operands.size());
-  for (Operand o : operands) rows.push_back(source_row<W>(warp, o));
-  return rows;
-}
-template <class W>
-std::vector<W*> destination_rows(Warp& warp, const std::vector<Operand>& operands) {
-  std::vector<W*> rows;
-  rows.reserve(operands.size());
-  for (Operand o : operands) rows.push_back(destination_row<W>(warp, o));
-  return rows;
-}
-
-enum class Kind : u8 { plain, quad, nibbles, f64 };
-
-template <Kind kind>
 Step mma_op(Warp& warp, const Op& op, u32 active) {
   if (const auto step = gather_warp(warp, active)) return *step;
-  const auto& p = op.as<Product>();
-  using W = std::conditional_t<kind == Kind::f64, u64, u32>;
-  const auto d = destination_rows<W>(warp, p.d);
-  const auto a = source_rows<W>(warp, p.a), b = source_rows<W>(warp, p.b), c = source_rows<W>(warp, p.c);
-  if constexpr (kind == Kind::f64) {
-    numeric::mma_f64(p.m, p.k, d, a, b, c);
-  } else if constexpr (kind == Kind::quad) {
-    numeric::mma_m8n8k4_f16(p.quad, d, a, b, c);
-  } else if constexpr (kind == Kind::nibbles) {
-    numeric::mma_nibbles(p.nibbles, d, a, b, c);
-  } else if (!warp.launch().options.chip_sums || p.shape.d == Sum::s32) {
-    numeric::mma(p.shape, d, a, b, c);
-  } else {
-    numeric::MmaShape shape = p.shape;
-    shape.as_chip =
-        warp.launch().chip.arch.major >= 9 ? numeric::hopper_mma_sum(shape.a) : numeric::ampere_mma_sum(shape.a);
-    numeric::mma(shape, d, a, b, c);
-  }
+  multiply(warp, op.as<Product>());
   return Step::go;
 }
 
@@ -279,7 +284,8 @@ void multiply_nibbles(FunctionDecoder& d, Product p) {
   check_count(d, "B", p.b.size(), shape.b_registers());
   check_count(d, "C", p.c.size(), shape.c_registers());
   check_count(d, "D", p.d.size(), shape.c_registers());
-  d.emit(&mma_op<Kind::nibbles>, Effect::none().by_whole_warp(), std::move(p));
+  p.kind = Product::Kind::nibbles;
+  d.emit(&mma_op, Effect::none().by_whole_warp(), std::move(p));
 }
 
 }  // namespace
@@ -293,8 +299,6 @@ void matrix_multiply(FunctionDecoder& d) {
   const std::string shape(d.modifiers.first());
   if (std::sscanf(shape.c_str(), "m%dn%dk%d", &p.shape.m, &p.shape.n, &p.shape.k) != 3) d.refuse("it needs a shape");
   d.modifiers.take(shape);
-  p.m = p.shape.m;
-  p.k = p.shape.k;
   const std::string a_order(d.modifiers.first());
   if (!d.modifiers.take("row") && !d.modifiers.take("col")) d.refuse("it needs the order of A and B: .row.col");
   const std::string b_order(d.modifiers.first());
@@ -311,11 +315,12 @@ void matrix_multiply(FunctionDecoder& d) {
     if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
     if (type_a != Type::f64 || type_b != Type::f64 || type_c != Type::f64) d.refuse("f64 is multiplied with f64 alone");
     read_operands(d, p, Type::f64, Type::f64, Type::f64, Type::f64);
-    check_count(d, "A", p.a.size(), p.m * p.k / 32);
-    check_count(d, "B", p.b.size(), 8 * p.k / 32);
-    check_count(d, "C", p.c.size(), p.m * 8 / 32);
-    check_count(d, "D", p.d.size(), p.m * 8 / 32);
-    d.emit(&mma_op<Kind::f64>, Effect::none().by_whole_warp(), std::move(p));
+    check_count(d, "A", p.a.size(), p.shape.m * p.shape.k / 32);
+    check_count(d, "B", p.b.size(), 8 * p.shape.k / 32);
+    check_count(d, "C", p.c.size(), p.shape.m * 8 / 32);
+    check_count(d, "D", p.d.size(), p.shape.m * 8 / 32);
+    p.kind = Product::Kind::f64;
+    d.emit(&mma_op, Effect::none().by_whole_warp(), std::move(p));
     return;
   }
   const auto a = element_of(type_a), b = element_of(type_b);
@@ -334,7 +339,8 @@ void matrix_multiply(FunctionDecoder& d) {
     check_count(d, "B", p.b.size(), 2);
     check_count(d, "C", p.c.size(), *c == Sum::f32 ? 8 : 4);
     check_count(d, "D", p.d.size(), *sum == Sum::f32 ? 8 : 4);
-    d.emit(&mma_op<Kind::quad>, Effect::none().by_whole_warp(), std::move(p));
+    p.kind = Product::Kind::quad;
+    d.emit(&mma_op, Effect::none().by_whole_warp(), std::move(p));
     return;
   }
   if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
@@ -346,7 +352,7 @@ void matrix_multiply(FunctionDecoder& d) {
   check_count(d, "B", p.b.size(), p.shape.b_registers());
   check_count(d, "C", p.c.size(), p.shape.c_registers());
   check_count(d, "D", p.d.size(), d_registers);
-  d.emit(&mma_op<Kind::plain>, Effect::none().by_whole_warp(), std::move(p));
+  d.emit(&mma_op, Effect::none().by_whole_warp(), std::move(p));
 }
 
 void load_matrix(FunctionDecoder& d) {
@@ -367,7 +373,5 @@ void move_matrix(FunctionDecoder& d) {
     d.refuse("it is movmatrix.sync.aligned.m8n8.trans.b16");
   emit_lanewise(d, Effect::none().by_whole_warp(), &move_matrix_op, Type::b32, {Type::b32});
 }
-
-void old_matrix_multiply(FunctionDecoder& d) { d.refuse("the warp-wide wmma is not supported: use mma.sync"); }
 
 }  // namespace wm::vgpu::isa

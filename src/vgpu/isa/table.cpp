@@ -101,7 +101,7 @@ DecodeFunction decoder_for(std::string_view opcode) {
       {"cp", &isa::copy_family},
       {"tensormap", &isa::tensor_map_family},
       {"mma", &isa::matrix_multiply},
-      {"wmma", &isa::old_matrix_multiply},
+      {"wmma", &isa::warp_matrix},
       {"ldmatrix", &isa::load_matrix},
       {"stmatrix", &isa::store_matrix},
       {"movmatrix", &isa::move_matrix},

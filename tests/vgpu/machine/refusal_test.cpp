@@ -58,8 +58,6 @@ TEST(Refusal, EveryFamilySaysWhatItDoesNotKnow) {
       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3}, {%r4, %r5}, {%f5, "
        "%f6, %f7, %f8};",
        "operand A has 4 registers, not 3"},
-      {"wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1];",
-       "the warp-wide wmma is not supported: use mma.sync"},
       {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];", "its shape is .m8n8 on this architecture"},
       {"wgmma.mma_async.sync.aligned.m64n12k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4, %f5, %f6}, %rd1, %rd2, 1, 1, 1, 0, "
        "0;",
