@@ -137,7 +137,9 @@ void fence(FunctionDecoder&);
 void membar(FunctionDecoder&);
 // copy.cpp, bulk_copy.cpp, tensor_copy.cpp
 void copy_family(FunctionDecoder&);
-// matrix.cpp, wgmma.cpp
+// packed_integers.cpp
+void packed_integers(FunctionDecoder&);
+// matrix.cpp, wgmma.cpp, wmma.cpp
 void matrix_multiply(FunctionDecoder&);
 void warp_matrix(FunctionDecoder&);
 void load_matrix(FunctionDecoder&);

@@ -1,8 +1,10 @@
 // Special registers, and addresses of variables as values.
 #include "vgpu/isa/special.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -123,7 +125,14 @@ constexpr Entry table[] = {
     whole<+[](const Warp& w) -> u64 { return w.launch().shape.shared_bytes; }>("%dynamic_smem_size"),
     whole<+[](const Warp& w) -> u64 { return w.block().shared.size(); }>("%total_smem_size"),
     whole<+[](const Warp& w) -> u64 { return w.block().shared.size(); }>("%aggr_smem_size"),
+    whole<+[](const Warp&) -> u64 { return 0; }>("%reserved_smem_offset_begin"),
+    whole<+[](const Warp&) -> u64 { return shared_reserved; }>("%reserved_smem_offset_end"),
+    whole<+[](const Warp&) -> u64 { return shared_reserved; }>("%reserved_smem_offset_cap"),
+    whole<+[](const Warp&) -> u64 { return 0; }>("%current_graph_exec"),  // graphs' nodes are launched one by one
 };
+// What a driver or a profiler would have set.
+constexpr Entry unset = whole<+[](const Warp&) -> u64 { return 0; }>("");
+constexpr std::string_view unset_names[] = {"%envreg", "%pm", "%reserved_smem_offset_"};
 
 Step cluster_flag(Warp& warp, const Op& op, u32 active) {
   warp.set_predicate(op.d.row(), warp.launch().explicit_cluster ? all_lanes : 0, active);
@@ -159,14 +168,15 @@ Step constant_address(Warp& warp, const Op& op, u32 active) {
 }  // namespace
 
 void emit_special(FunctionDecoder& d, const Effect& effect, const std::string& name, Operand row, u32 bytes) {
-  for (const Entry& entry : table)
-    if (entry.name == name) {
-      Op& op = d.emit(entry.handler, effect);
-      op.d = row;
-      op.immediate = bytes;
-      return;
-    }
-  d.refuse(fmt::format("the special register {} is not known here", name));
+  const Entry* entry = std::ranges::find(table, name, &Entry::name);
+  if (entry == std::end(table)) {
+    if (std::ranges::none_of(unset_names, [&](std::string_view start) { return name.starts_with(start); }))
+      d.refuse(fmt::format("the special register {} is not known here", name));
+    entry = &unset;
+  }
+  Op& op = d.emit(entry->handler, effect);
+  op.d = row;
+  op.immediate = bytes;
 }
 
 void emit_special_predicate(FunctionDecoder& d, const std::string& name, u32 row) {

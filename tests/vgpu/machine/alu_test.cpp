@@ -281,6 +281,23 @@ TEST(Alu, MovesTakeRegistersApart) {
   });
 }
 
+TEST(Alu, IntegersInPairsAndFours) {
+  check({{"vadd2.s32.s32.s32 %r0, %r1, %r2, %r3;", 0x7fff0001, 0x0001ffff, 0, 0x80000000},
+         {"vadd2.s32.s32.s32.sat %r0, %r1, %r2, %r3;", 0x7fff0001, 0x0001ffff, 0, 0x7fff0000},
+         {"vadd4.u32.u32.s32.sat %r0, %r1, %r2, %r3;", 0xff800105, 0x0180ff7f, 0, 0xff000084},
+         {"vsub4.u32.u32.u32 %r0, %r1, %r2, %r3;", 0x00102030, 0x01010101, 0, 0xff0f1f2f},
+         {"vavrg2.s32.s32.s32 %r0, %r1, %r2, %r3;", 0x0003fffd, 0x0004fffe, 0,
+          0x0004fffd},  // up, where it is not negative
+         {"vavrg4.u32.u32.u32 %r0, %r1, %r2, %r3;", 0xff000102, 0xff010103, 0, 0xff010103},
+         {"vabsdiff4.u32.u32.u32 %r0, %r1, %r2, %r3;", 0x00ff1005, 0xff001004, 7, 0xffff0001},
+         {"vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3;", 0x00ff1005, 0xff001004, 7, 7 + 255 + 255 + 1},
+         {"vabsdiff2.u32.s32.s32.add %r0, %r1, %r2, %r3;", 0x80007fff, 0x7fff8000, 1, 1 + 2 * 65535},
+         {"vmax2.s32.s32.s32 %r0, %r1, %r2, %r3;", 0xffff0001, 0x0000fffe, 0, 0x00000001},
+         {"vmin4.u32.u32.u32 %r0, %r1, %r2, %r3;", 0xff01807f, 0x01ff7f80, 0, 0x01017f7f},
+         {"vset4.u32.u32.lt %r0, %r1, %r2, %r3;", 0x01020304, 0x02020202, 0, 0x01000000},
+         {"vset2.s32.s32.ge.add %r0, %r1, %r2, %r3;", 0xffff0001, 0xfffe0001, 5, 7}});
+}
+
 TEST(Alu, GuardsLeaveOtherLanesAlone) {
   Gpu gpu;
   std::vector<std::uint64_t> in(32);
@@ -302,6 +319,9 @@ TEST(Alu, SpecialRegistersKnowWhoTheyAre) {
   }
   EXPECT_EQ(compute<std::uint32_t>(gpu, "mov.u32 %r0, %nsmid;", {})[0], 132u);
   EXPECT_EQ(compute<std::uint32_t>(gpu, "mov.u32 %r0, %lanemask_gt;", {})[31], 0u);
+  EXPECT_EQ(compute<std::uint32_t>(gpu, "mov.u32 %r0, %reserved_smem_offset_end;", {})[0], 1024u);
+  EXPECT_EQ(compute<std::uint64_t>(gpu, "mov.u64 %rd0, %pm3_64;", {})[0], 0u);
+  EXPECT_TRUE(contains(gpu.refusal(kernel_text("mov.u32 %r0, %wibble;")), "wibble"));
   EXPECT_EQ(
       compute<std::uint32_t>(
           gpu, "mov.u64 %rd1, %clock64; mov.u64 %rd2, %clock64; setp.lt.u64 %p1, %rd1, %rd2; selp.u32 %r0, 1, 0, %p1;",
