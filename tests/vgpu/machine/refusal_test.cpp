@@ -26,7 +26,7 @@ TEST(Refusal, EveryFamilySaysWhatItDoesNotKnow) {
       {"setp.lt.b32 %p1, %r1, %r2;", "bits compare with .eq and .ne only"},
       {"cvt.s32.f32 %r1, %f1;", "a float becomes an integer with .rni, .rzi, .rmi or .rpi"},
       {"lop3.b32 %r1, %r2, %r3, %r4, %r5;", "the look-up table must be a number known when the module is loaded"},
-      {"mov.u32 %r1, %envreg3;", "the special register %envreg3 is not known here"},
+      {"mov.u32 %r1, %tid.w;", "the special register %tid.w is not known here"},
       {"ld.global.v4.u64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];", "at most 16 bytes a thread"},
       {"ld.acquire.global.u32 %r1, [%rd1];", "an ordering needs a scope"},
       {"st.const.u32 [%rd1], %r1;", "this space cannot be written"},
