@@ -1,4 +1,7 @@
 // Comparisons and selections.
+#include <cmath>
+#include <limits>
+
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/floating.hpp"
 #include "vgpu/isa/numeric/arithmetic.hpp"
@@ -271,6 +274,10 @@ template <class W>
 W select_float(W a, W b, float c) {
   return c >= 0 ? a : b;
 }  // -0 counts as 0, NaN takes b
+template <class W>
+W select_flushed(W a, W b, float c) {
+  return select_float(a, b, std::fabs(c) < std::numeric_limits<float>::min() ? 0.f : c);
+}
 
 struct Tested {
   numeric::Property property;
@@ -303,17 +310,18 @@ void select(FunctionDecoder& d) {
 }
 
 void select_by_sign(FunctionDecoder& d) {
-  const bool ftz = d.modifiers.take("ftz");  // a subnormal is as good as a zero here: only the sign counts, except -0
+  const bool ftz = d.modifiers.take("ftz");
   const Type type = d.modifiers.take_type();
   const Type by = d.modifiers.take_type();
   const u32 bytes = ptx::bytes_of(type);
   if (bytes != 2 && bytes != 4 && bytes != 8) d.refuse("its types have 16, 32 or 64 bits");
   if (by != Type::s32 && by != Type::f32) d.refuse("it selects by .s32 or .f32");
   if (ftz && by != Type::f32) d.refuse("`.ftz` is for .f32");
-  if (ftz) d.refuse("`.ftz` is not supported");
   const Handler h = by == Type::s32
                         ? (bytes == 8 ? lanewise<&select_nonnegative<u64>> : lanewise<&select_nonnegative<u32>>)
-                        : (bytes == 8 ? lanewise<&select_float<u64>> : lanewise<&select_float<u32>>);
+                        : ftz
+                            ? (bytes == 8 ? lanewise<&select_flushed<u64>> : lanewise<&select_flushed<u32>>)
+                            : (bytes == 8 ? lanewise<&select_float<u64>> : lanewise<&select_float<u32>>);
   emit_lanewise(d, Effect::none(), h, type, {type, type, by});
 }
 

@@ -2,6 +2,7 @@
 #include "vgpu/isa/numeric/integer.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "vgpu/isa/families.hpp"
 #include "vgpu/isa/lanes.hpp"
@@ -141,6 +142,10 @@ u32 multiply24_of(u32 a, u32 b) {
 template <bool is_signed, bool high>
 u32 multiply_add24_of(u32 a, u32 b, u32 c) {
   return multiply24_of<is_signed, high>(a, b) + c;
+}
+u32 multiply_add24_saturating(u32 a, u32 b, u32 c) {
+  const i64 sum = i64{static_cast<i32>(numeric::multiply24_high(a, b, true))} + static_cast<i32>(c);
+  return static_cast<u32>(std::clamp<i64>(sum, std::numeric_limits<i32>::min(), std::numeric_limits<i32>::max()));
 }
 
 template <bool a_signed, bool b_signed>
@@ -295,6 +300,11 @@ void multiply24(FunctionDecoder& d) {
 }
 
 void multiply_add24(FunctionDecoder& d) {
+  if (d.modifiers.take("sat")) {
+    if (!d.modifiers.take("hi") || d.modifiers.take_type() != Type::s32) d.refuse("with .sat it is mad24.hi.sat.s32");
+    emit_arithmetic(d, lanewise<&multiply_add24_saturating>, Type::b32, {Type::b32, Type::b32, Type::b32});
+    return;
+  }
   const Handler h = handler24(d, []<bool s, bool high> { return lanewise<&multiply_add24_of<s, high>>; });
   emit_arithmetic(d, h, Type::b32, {Type::b32, Type::b32, Type::b32});
 }

@@ -313,6 +313,7 @@ void matrix_multiply(FunctionDecoder& d) {
   if (type_d == Type::f64) {
     if (const std::string why = numeric::mma_f64_refusal(p.shape.m, p.shape.n, p.shape.k); !why.empty()) d.refuse(why);
     if (a_order != "row" || b_order != "col") d.refuse("its order is .row.col");
+    d.modifiers.take("rn");
     if (type_a != Type::f64 || type_b != Type::f64 || type_c != Type::f64) d.refuse("f64 is multiplied with f64 alone");
     read_operands(d, p, Type::f64, Type::f64, Type::f64, Type::f64);
     check_count(d, "A", p.a.size(), p.shape.m * p.shape.k / 32);

@@ -110,9 +110,21 @@ void move_pieces(FunctionDecoder& d, Type type, bool pack) {
 }  // namespace
 
 void move(FunctionDecoder& d) {
+  const bool vector = d.modifiers.take("v4");
   const Type type = d.modifiers.take_type();
   d.expect_operands(2);
   const ptx::Operand &to = d.operand(0), &from = d.operand(1);
+  if (vector) {  // of a special register that has three
+    if (from.kind != OperandKind::special || to.kind != OperandKind::vector || to.parts.size() != 4)
+      d.refuse("with .v4 it reads a special register into four");
+    for (std::size_t i = 0; i < 3; ++i)
+      emit_special(d, Effect::move(), from.name + "." + "xyz"[i], d.destination(to.parts[i], type), ptx::bytes_of(type));
+    const Operand zero = d.constant32(0), last = d.destination(to.parts[3], type);
+    Op& op = d.emit(&copy_row<u32>, Effect::move());
+    op.d = last;
+    op.a = zero;
+    return;
+  }
   if (type == Type::pred) {
     if (from.kind == OperandKind::special) return emit_special_predicate(d, from.name, d.predicate_destination(to));
     const Predicate p = d.predicate(from);

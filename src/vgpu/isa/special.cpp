@@ -125,6 +125,7 @@ constexpr Entry table[] = {
     whole<+[](const Warp& w) -> u64 { return w.launch().shape.shared_bytes; }>("%dynamic_smem_size"),
     whole<+[](const Warp& w) -> u64 { return w.block().shared.size(); }>("%total_smem_size"),
     whole<+[](const Warp& w) -> u64 { return w.block().shared.size(); }>("%aggr_smem_size"),
+    whole<+[](const Warp&) -> u64 { return shared_of_groups; }>("%reserved_smem_offset_1"),
     whole<+[](const Warp&) -> u64 { return 0; }>("%reserved_smem_offset_begin"),
     whole<+[](const Warp&) -> u64 { return shared_reserved; }>("%reserved_smem_offset_end"),
     whole<+[](const Warp&) -> u64 { return shared_reserved; }>("%reserved_smem_offset_cap"),
@@ -132,7 +133,7 @@ constexpr Entry table[] = {
 };
 // What a driver or a profiler would have set.
 constexpr Entry unset = whole<+[](const Warp&) -> u64 { return 0; }>("");
-constexpr std::string_view unset_names[] = {"%envreg", "%pm", "%reserved_smem_offset_"};
+constexpr std::string_view unset_names[] = {"%envreg", "%pm"};
 
 Step cluster_flag(Warp& warp, const Op& op, u32 active) {
   warp.set_predicate(op.d.row(), warp.launch().explicit_cluster ? all_lanes : 0, active);
@@ -174,6 +175,7 @@ void emit_special(FunctionDecoder& d, const Effect& effect, const std::string& n
       d.refuse(fmt::format("the special register {} is not known here", name));
     entry = &unset;
   }
+  if (name == "%reserved_smem_offset_1") d.program().uses_reserved_shared = true;
   Op& op = d.emit(entry->handler, effect);
   op.d = row;
   op.immediate = bytes;

@@ -55,7 +55,9 @@ std::byte* shared_bytes(const Warp& warp, AddressSpace space, u64 address, u64 b
          fmt::format("the address {:#x}: block {} is asked for in a cluster of {}", address, rank,
                      warp.cluster().blocks.size()),
          lane, fault::other);
-  if (offset < shared_reserved || offset + bytes > block->shared.size())
+  const bool reserved = offset >= shared_of_groups && offset + bytes <= shared_reserved;
+  if (reserved ? !warp.launch().program.uses_reserved_shared
+               : offset < shared_reserved || offset + bytes > block->shared.size())
     fail(warp, space, kind,
          fmt::format("{} byte{} at {:#x} {} outside the block's shared memory, which is {:#x} to {:#x} ({} bytes)",
                      bytes, bytes == 1 ? "" : "s", offset, bytes == 1 ? "lies" : "lie", shared_reserved,

@@ -81,7 +81,7 @@ class Program {
   const u64* constants64() const { return constants64_.data(); }
 
   std::pair<u64, u64> variable(std::string_view name) const;
-  bool uses_tensor_memory = false;
+  bool uses_tensor_memory = false, uses_reserved_shared = false;
 
   // The static shared variables that a kernel may touch, with their offsets.
   std::vector<std::pair<const ptx::Variable*, u32>> shared_variables(const Function& kernel) const;

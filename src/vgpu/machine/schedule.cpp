@@ -50,6 +50,7 @@ void Cluster::start(Run& launch, u64 cluster_id, std::span<const u32> multiproce
             static_cast<u32>(cz) * s.cluster.z + rz};
     // Fresh shared memory holds no zeros to rely on: all ones are NaN in every floating type.
     b.shared.assign(shared_reserved + launch.shared_bytes, std::byte{0xff});
+    std::fill(b.shared.begin() + shared_of_groups, b.shared.begin() + shared_reserved, std::byte{});
     b.barriers = {};
     b.threads = b.live_threads = block_threads;
     b.tensor = {};
