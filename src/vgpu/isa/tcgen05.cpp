@@ -93,7 +93,7 @@ Step allocate_op(Warp& warp, const Op& op, u32 active) {
                                        "than its earlier ones",
                                        count, share.most));
   const bool pair = a.group == 2;
-  if (pair)
+  if (pair && !share.granted)
     if (const u32 other = peer_of(block)->tensor.wanted; other != 0 && other != count)
       wrong_allocation(warp, fmt::format("the blocks of a pair ask for {} and for {} columns", count, other));
   const auto base = allocate_columns(block, count, pair);

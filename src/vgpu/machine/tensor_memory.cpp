@@ -89,7 +89,10 @@ std::optional<u32> allocate_columns(Block& block, u32 count, bool pair) {
   } else {
     TensorShare& other = peer_of(block)->tensor;
     if (other.wanted == count) base = TensorMemory::take_in_both(*mine.memory, *other.memory, count);
-    if (base) other.granted = base;
+    if (base) {
+      other.granted = base;
+      other.wanted = 0;  // this block may ask again before the other has seen it
+    }
     mine.wanted = count;
   }
   if (!base) return base;

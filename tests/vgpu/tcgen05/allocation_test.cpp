@@ -106,6 +106,31 @@ TEST(TensorAllocation, APairHasTheSameColumns) {
   });
 }
 
+// The first calls of both blocks belong together, and so do the second ones, of whatever size.
+TEST(TensorAllocation, APairMayAllocateTwiceInARow) {
+  for (const int second : {128, 32}) {
+    Gpu gpu("sm_100a", 2);
+    gpu.load(allocating(fmt::format(R"(
+  tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%slot], 128;
+  tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%slot+4], {0};
+  ld.shared.u32 %r1, [%slot];
+  ld.shared.u32 %r2, [%slot+4];
+  mad.wide.u32 %rd1, %r9, 8, %out;
+  st.global.v2.u32 [%rd1], {{%r1, %r2}};
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r1, 128;
+  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r2, {0};
+)",
+                                    second)));
+    const auto out = gpu.upload(std::vector<uint32_t>(4));
+    under_every_schedule(gpu, [&] {
+      gpu.run("test", {{2}, {32}, {2}, 0}, parameters(out));
+      ASSERT_EQ(gpu.download<uint32_t>(out, 4), (std::vector<uint32_t>{0, 128, 0, 128})) << second;
+    });
+  }
+}
+
 TEST(TensorAllocation, MistakesAreNamed) {
   const std::string take =
       "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%slot], 64;\n"
