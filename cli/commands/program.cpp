@@ -176,7 +176,7 @@ End wait_for(pid_t process, const fs::path& report) {
 struct Counts {
   std::size_t errors = 0, warnings = 0, advice = 0;
   explicit Counts(const KernelReport& kernel)
-      : errors(kernel.faults.size() + kernel.check.count(Severity::error)),
+      : errors(kernel.faults.size() + (kernel.refused.empty() ? 0 : 1) + kernel.check.count(Severity::error)),
         warnings(kernel.check.count(Severity::warning)),
         advice(kernel.check.count(Severity::advice)) {}
   explicit Counts(const std::vector<KernelReport>& kernels) {
@@ -202,6 +202,7 @@ std::string in_words(const ProgramCommand& command, const std::vector<KernelRepo
   for (const KernelReport& kernel : kernels) {
     for (const Finding& finding : kernel.check.findings) text += finding.text() + "\n";
     for (const std::string& fault : kernel.faults) text += fault_in_words(fault);
+    if (!kernel.refused.empty()) text += fmt::format("error[refused]: it cannot run here: {}\n", kernel.refused);
     text += fmt::format("{}: {}; {} launch{}, {} judged, {} warp instructions\n", cudart::demangled(kernel.name),
                         Counts(kernel).in_words(), count_in_words(kernel.launches), kernel.launches == 1 ? "" : "es",
                         count_in_words(kernel.judged), count_in_words(kernel.instructions));
@@ -225,6 +226,7 @@ std::ofstream open_json(const ProgramCommand& command) {
 
 void write_json(std::ofstream& file, const ProgramCommand& command, const std::vector<KernelReport>& kernels,
                 const End& end) {
+  const nlohmann::json none;
   nlohmann::json list = nlohmann::json::array();
   for (const KernelReport& kernel : kernels) {
     nlohmann::json findings = nlohmann::json::array();
@@ -236,9 +238,9 @@ void write_json(std::ofstream& file, const ProgramCommand& command, const std::v
                     {"instructions", kernel.instructions},
                     {"blocks", kernel.blocks},
                     {"faults", kernel.faults},
+                    {"refused", kernel.refused.empty() ? none : nlohmann::json(kernel.refused)},
                     {"findings", findings}});
   }
-  const nlohmann::json none;
   const nlohmann::json report = {{"program", command.words},
                                  {"status", end.signal == 0 ? nlohmann::json(end.status) : none},
                                  {"signal", end.signal != 0 ? nlohmann::json(end.signal) : none},

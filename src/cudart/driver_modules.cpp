@@ -47,7 +47,7 @@ void set_attribute(Kernel& kernel, CUfunction_attribute attribute, int value) {
   const std::size_t fixed = kernel.on(current_device()).kernel->static_shared_bytes;
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
     require(value >= 0 && static_cast<std::size_t>(value) + fixed <= Platform::get().chip().shared_bytes_per_block);
-    kernel.dynamic_shared_limit = value;
+    kernel.limit_dynamic_shared(value);
   } else if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
     kernel.nonportable_cluster = value != 0;
   } else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {

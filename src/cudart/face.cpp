@@ -3,8 +3,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -60,13 +58,9 @@ CUresult driver_result(cudaError_t status) {
 }
 
 int missing(const char* name) {
-  static std::mutex mutex;
-  static auto* const told = new std::set<std::string>;
-  const std::lock_guard lock(mutex);
   const bool of_runtime = std::string_view(name).find("cuda") != std::string_view::npos;  // cuda... or __cuda...
-  if (told->insert(name).second)
-    tell(std::string(name) +
-         " is not there on the virtual GPU: " + (of_runtime ? "cudaErrorNotSupported" : "CUDA_ERROR_NOT_SUPPORTED"));
+  tell_once(std::string(name) +
+            " is not there on the virtual GPU: " + (of_runtime ? "cudaErrorNotSupported" : "CUDA_ERROR_NOT_SUPPORTED"));
   if (of_runtime) last_error = cudaErrorNotSupported;
   return cudaErrorNotSupported;
 }

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 #include <exception>
+#include <mutex>
 #include <new>
+#include <set>
 #include <string>
 
 #include "warpmill/error.hpp"
@@ -22,7 +24,13 @@ void tell(std::string_view why) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-namespace {
+void tell_once(const std::string& why) {
+  static std::mutex mutex;
+  static auto* const told = new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  if (told->insert(why).second) tell(why);
+}
+
 cudaError_t status_of(const Error& error) {
   switch (error.code()) {
     case ErrorCode::out_of_memory: return cudaErrorMemoryAllocation;
@@ -35,7 +43,6 @@ cudaError_t status_of(const Error& error) {
     default: return cudaErrorUnknown;
   }
 }
-}  // namespace
 
 cudaError_t status_of_exception() noexcept {
   try {

@@ -1,9 +1,14 @@
 // How a call fails: with NVIDIA's code, and where that says too little, a line on standard error.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <driver_types.h>
+
+namespace wm {
+class Error;
+}
 
 namespace wm::cudart {
 
@@ -18,8 +23,10 @@ inline void require(bool holds, cudaError_t otherwise = cudaErrorInvalidValue) {
   if (!holds) fail(otherwise);
 }
 
-void tell(std::string_view why);  // "warpmill: ..." on standard error
+void tell(std::string_view why);         // "warpmill: ..." on standard error
+void tell_once(const std::string& why);  // not again in the same words
 
+cudaError_t status_of(const Error& error);
 // The status of the exception that is being handled.
 cudaError_t status_of_exception() noexcept;
 

@@ -8,7 +8,12 @@
 #include <span>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
+#include "cudart/failure.hpp"
 #include "cudart/memory.hpp"
+#include "cudart/names.hpp"
+#include "cudart/reporter.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cudart {
@@ -35,8 +40,16 @@ const Kernel::Loaded& Kernel::on(int device) {
   if (device == 0)
     if (const Loaded* first = first_.load(std::memory_order_acquire)) return *first;
   const std::lock_guard lock(mutex_);
+  if (refused_) fail(*refused_);
   auto& loaded = loaded_[device];
-  if (!loaded) loaded = std::make_unique<Loaded>(module_.load(name_, device));
+  try {
+    if (!loaded) loaded = std::make_unique<Loaded>(module_.load(name_, device));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::out_of_memory) throw;
+    refused_ = status_of(error);
+    Reporter::get().note_refused(name_, error.what());
+    fail(*refused_, fmt::format("`{}` cannot run here: {}", demangled(name_), error.what()));
+  }
   if (device == 0) first_.store(loaded.get(), std::memory_order_release);
   return *loaded;
 }

@@ -28,10 +28,15 @@ class Kernel {
   Kernel(Module& module, std::string name) : module_(module), name_(std::move(name)) {}
   Module& module() const { return module_; }
   const std::string& name() const { return name_; }
-  const Loaded& on(int device);  // reads and decodes it where that has not been done
+  const Loaded& on(int device);  // reads and decodes it where that has not been done; fails, in words, where it cannot
 
   // What cudaFuncSetAttribute sets.
   std::atomic<int> dynamic_shared_limit = default_dynamic_shared;
+  std::atomic<bool> dynamic_shared_set = false;
+  void limit_dynamic_shared(int bytes) {
+    dynamic_shared_limit = bytes;
+    dynamic_shared_set = true;
+  }
   std::atomic<int> carveout = -1;
   std::atomic<bool> nonportable_cluster = false;
   static constexpr int default_dynamic_shared = 48 * 1024;
@@ -42,6 +47,7 @@ class Kernel {
   std::mutex mutex_;
   std::map<int, std::unique_ptr<Loaded>> loaded_;  // by device
   std::atomic<const Loaded*> first_ = nullptr;     // on device 0
+  std::optional<cudaError_t> refused_;             // told already
 };
 
 struct Variable {

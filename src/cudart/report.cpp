@@ -77,6 +77,7 @@ KernelReport report_from(const json& object) {
   kernel.instructions = object.at("instructions");
   kernel.blocks = object.at("blocks");
   kernel.faults = object.at("faults");
+  kernel.refused = object.at("refused");
   for (const json& finding : object.at("findings")) kernel.check.findings.push_back(finding_from(finding));
   const json& executed = object.at("executed");
   kernel.check.executed = {executed.at(0), executed.at(1), executed.at(2),
@@ -90,6 +91,7 @@ void join(KernelReport& kernel, const KernelReport& other) {
   kernel.instructions += other.instructions;
   kernel.blocks += other.blocks;
   kernel.check.join(other.check);
+  if (kernel.refused.empty()) kernel.refused = other.refused;
   for (const std::string& fault : other.faults)
     if (std::ranges::find(kernel.faults, fault) == kernel.faults.end()) kernel.faults.push_back(fault);
 }
@@ -106,6 +108,7 @@ std::string to_line(const KernelReport& kernel) {
               {"instructions", kernel.instructions},
               {"blocks", kernel.blocks},
               {"faults", kernel.faults},
+              {"refused", kernel.refused},
               {"findings", findings},
               {"executed",
                {executed.instructions, executed.accesses, executed.copies, executed.copied_bytes, executed.products,

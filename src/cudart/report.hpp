@@ -18,6 +18,7 @@ struct KernelReport {
   std::uint64_t instructions = 0, blocks = 0;
   vgpu::CheckReport check;          // of the judged launches
   std::vector<std::string> faults;  // what ended launches, each text once
+  std::string refused;              // why it cannot run here at all
 };
 
 // One line of a process's file; a later one for the same kernel takes the place of an earlier one.

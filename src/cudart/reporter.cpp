@@ -90,6 +90,14 @@ void Reporter::note(const std::string& kernel, const vgpu::RunReport& run, bool 
     write_changed();
 }
 
+void Reporter::note_refused(const std::string& kernel, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entry_of(kernel);
+  if (!entry.matches) return;
+  entry.report.refused = why;
+  if (file_ >= 0) write(entry);
+}
+
 void Reporter::write(Entry& entry) {
   const std::string line = to_line(entry.report);
   const SignalsHeldOff signals;

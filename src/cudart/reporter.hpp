@@ -19,7 +19,8 @@ class Reporter {
   // Whether this launch of the kernel is one that the judge is to see.
   bool wants_judge(const std::string& kernel);
   void note(const std::string& kernel, const vgpu::RunReport& run, bool judged, const std::string& fault);
-  void finish();  // writes what is not written yet
+  void note_refused(const std::string& kernel, const std::string& why);  // it cannot run here at all
+  void finish();                                                         // writes what is not written yet
 
   // For RunOptions::progress: shows how far the run is, and ends it where a signal or the process's end asks for it.
   vgpu::Answer look(const vgpu::RunProgress& progress);

@@ -25,9 +25,8 @@ WARPMILL_FACE cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, 
     attributes->numRegs = 32;  // the virtual GPU allocates none
     attributes->ptxVersion = attributes->binaryVersion = Platform::get().chip().arch.number();
     attributes->maxDynamicSharedSizeBytes =
-        std::max(0, kernel.dynamic_shared_limit - (kernel.dynamic_shared_limit > Kernel::default_dynamic_shared
-                                                       ? 0
-                                                       : static_cast<int>(loaded.static_shared_bytes)));
+        std::max(0, kernel.dynamic_shared_limit -
+                        (kernel.dynamic_shared_set ? 0 : static_cast<int>(loaded.static_shared_bytes)));
     attributes->preferredShmemCarveout = kernel.carveout;
     attributes->clusterDimMustBeSet = loaded.required_cluster.x != 0;
     attributes->requiredClusterWidth = static_cast<int>(loaded.required_cluster.x);
@@ -42,7 +41,7 @@ WARPMILL_FACE cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAtt
     const std::size_t fixed = kernel.on(current_device()).kernel->static_shared_bytes;
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
       require(value >= 0 && static_cast<std::size_t>(value) + fixed <= Platform::get().chip().shared_bytes_per_block);
-      kernel.dynamic_shared_limit = value;
+      kernel.limit_dynamic_shared(value);
     } else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
       require(value >= -1 && value <= 100);
       kernel.carveout = value;

@@ -76,6 +76,16 @@ AGAIN:
 {
   ret;
 }
+.visible .entry picture(.param .u64 image)
+{
+  .reg .b32 %r<6>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [image];
+  mov.u32 %r1, 0;
+  .loc 1 12 3
+  tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];
+  ret;
+}
+.file 1 "picture.cu"
 )";
 
 // The layout that nvcc writes: a header, and an entry with the text behind it.
@@ -100,7 +110,7 @@ struct {
 } wrapper;
 
 // What nvcc's stubs would be.
-char add_one, count_up, race, await, nothing, unknown, total;
+char add_one, count_up, race, await, nothing, picture, unknown, total;
 
 void register_all() {
   std::memcpy(binary.text, ptx, sizeof(ptx));
@@ -113,6 +123,7 @@ void register_all() {
   kernel(race, "race");
   kernel(await, "await");
   kernel(nothing, "nothing");
+  kernel(picture, "picture");
   __cudaRegisterVar(handle, &total, nullptr, "total", 0, 4, 0, 0);
   __cudaRegisterFatBinaryEnd(handle);
 }
@@ -188,6 +199,37 @@ int misuse() {
   cudaGetLastError();
   std::printf("nor there: %d\n", cuTexObjectDestroy(0));
   show("which is not the runtime's", cudaGetLastError());
+  return 0;
+}
+
+// A kernel's limit of dynamic shared memory counts its own shared memory, which is four bytes of `race`, until it is
+// set.
+int shared_memory() {
+  const auto launch = [](std::size_t bytes) {
+    return cudaLaunchKernel(&race, dim3(1), dim3(1), nullptr, bytes, nullptr);
+  };
+  const int usual = 48 * 1024;
+  cudaFuncAttributes attributes{};
+  show("with its own", launch(usual - 4));
+  show("beside its own", launch(usual));
+  cudaFuncGetAttributes(&attributes, &race);
+  std::printf("%d\n", attributes.maxDynamicSharedSizeBytes);
+  show("set", cudaFuncSetAttribute(&race, cudaFuncAttributeMaxDynamicSharedMemorySize, usual));
+  show("beside its own", launch(usual));
+  cudaFuncGetAttributes(&attributes, &race);
+  std::printf("%d\n", attributes.maxDynamicSharedSizeBytes);
+  show("more", launch(usual + 4));
+  show("wait", cudaDeviceSynchronize());
+  return 0;
+}
+
+// A kernel with an instruction that there is not here.
+int refused() {
+  std::uint64_t image = 0;
+  void* arguments[] = {&image};
+  show("launch", cudaLaunchKernel(&picture, dim3(1), dim3(1), arguments, 0, nullptr));
+  show("again", cudaLaunchKernel(&picture, dim3(1), dim3(1), arguments, 0, nullptr));
+  show("another", cudaLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 0, nullptr));
   return 0;
 }
 
@@ -391,6 +433,8 @@ int main(int count, char** arguments) {
   if (what == "add") return add();
   if (what == "fault") return fault();
   if (what == "misuse") return misuse();
+  if (what == "shared") return shared_memory();
+  if (what == "refused") return refused();
   if (what == "overlap") return overlap();
   if (what == "order") return order();
   if (what == "fork") return children();

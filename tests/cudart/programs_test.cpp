@@ -47,8 +47,39 @@ TEST_F(Programs, MisuseGetsTheCodesOfACard) {
             "no such device: cudaErrorInvalidDevice\nlast: cudaErrorInvalidDevice\nthen: cudaSuccess\n"
             "not there: cudaErrorNotSupported\nnor there: 801\nwhich is not the runtime's: cudaSuccess\n");
   EXPECT_EQ(ended.err,
+            "warpmill: launch of `nothing` refused: the block is 0x1x1; it has 1 to 1024 threads and 64 along z at "
+            "most\n"
+            "warpmill: launch of `nothing` refused: the block is 2048x1x1; it has 1 to 1024 threads and 64 along z at "
+            "most\n"
+            "warpmill: launch of `nothing` refused: it asks for 100000 bytes of dynamic shared memory, and the kernel "
+            "may have 49152: set its attribute MaxDynamicSharedMemorySize first\n"
             "warpmill: cudaDestroyTextureObject is not there on the virtual GPU: cudaErrorNotSupported\n"
             "warpmill: cuTexObjectDestroy is not there on the virtual GPU: CUDA_ERROR_NOT_SUPPORTED\n");
+}
+
+TEST_F(Programs, SharedMemoryIsCountedAsACardCountsIt) {
+  const Ended ended = start("run " + host + " shared");
+  EXPECT_EQ(ended.out,
+            "with its own: cudaSuccess\nbeside its own: cudaErrorInvalidValue\n49148\nset: cudaSuccess\n"
+            "beside its own: cudaSuccess\n49152\nmore: cudaErrorInvalidValue\nwait: cudaSuccess\n");
+  EXPECT_THAT(ended.err, HasSubstr("it asks for 49152 bytes of dynamic shared memory, and the kernel may have 49148"));
+  EXPECT_THAT(ended.err, HasSubstr("it asks for 49156 bytes of dynamic shared memory, and the kernel may have 49152"));
+}
+
+TEST_F(Programs, AKernelThatCannotRunIsNamedOnceAndCountedAsAnError) {
+  const std::string output = "launch: cudaErrorNotSupported\nagain: cudaErrorNotSupported\nanother: cudaSuccess\n";
+  const std::string why =
+      "module.ptx:57 (picture.cu:12): `tex.1d.v4.s32.s32` is not supported: textures and surfaces are not supported";
+  const Ended ran = start("run " + host + " refused");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, output);
+  EXPECT_EQ(ran.err, "warpmill: `picture` cannot run here: " + why + "\n");
+  const std::string file = (folder_ / "report.json").string();
+  const Ended judged = start("check --json " + file + " " + host + " refused");
+  EXPECT_EQ(judged.status, 1);
+  EXPECT_THAT(judged.out, HasSubstr("error[refused]: it cannot run here: " + why + "\npicture: 1 error"));
+  EXPECT_EQ(nlohmann::json::parse(wm::cases::read_text(file))["kernels"][0]["refused"], why);
+  EXPECT_EQ(start("check --skip-kernel picture " + host + " refused").status, 0);
 }
 
 TEST_F(Programs, WhatIsNotThereIsNamedOnceAndNotSupported) {

@@ -319,9 +319,8 @@ void select_by_sign(FunctionDecoder& d) {
   if (ftz && by != Type::f32) d.refuse("`.ftz` is for .f32");
   const Handler h = by == Type::s32
                         ? (bytes == 8 ? lanewise<&select_nonnegative<u64>> : lanewise<&select_nonnegative<u32>>)
-                        : ftz
-                            ? (bytes == 8 ? lanewise<&select_flushed<u64>> : lanewise<&select_flushed<u32>>)
-                            : (bytes == 8 ? lanewise<&select_float<u64>> : lanewise<&select_float<u32>>);
+                    : ftz ? (bytes == 8 ? lanewise<&select_flushed<u64>> : lanewise<&select_flushed<u32>>)
+                          : (bytes == 8 ? lanewise<&select_float<u64>> : lanewise<&select_float<u32>>);
   emit_lanewise(d, Effect::none(), h, type, {type, type, by});
 }
 

@@ -10,6 +10,7 @@
 #include "vgpu/isa/names.hpp"
 #include "vgpu/isa/products_in_flight.hpp"
 #include "vgpu/isa/special.hpp"
+#include "vgpu/machine/source_lines.hpp"
 #include "vgpu/machine/warp.hpp"
 #include "vgpu/memory/spaces.hpp"
 #include "warpmill/error.hpp"
@@ -124,13 +125,21 @@ void FunctionDecoder::run(std::vector<std::string>& refused) {
       decode(i);
     } catch (const Refusal& refusal) {
       const ptx::Instruction& in = source_.instructions[i];
-      refused.push_back(fmt::format("{}:{}: `{}` is not supported: {}", program_.module_.name, in.place.ptx_line,
-                                    in.full_name(), refusal.why));
+      refused.push_back(fmt::format("{}:{}{}: `{}` is not supported: {}", program_.module_.name, in.place.ptx_line,
+                                    author_line(in.place), in.full_name(), refusal.why));
     }
   }
   for (auto [op, instruction] : aims_) function_.ops[op].immediate = first_op_[instruction];
   for (auto* table : tables_)
     for (u32& target : *table) target = first_op_[target];
+}
+
+// " (scale.cu:12)", where the PTX has source lines.
+std::string FunctionDecoder::author_line(const ptx::Place& place) const {
+  if (place.file == 0) return {};
+  const SourceLines lines = source_lines(program_.module_, place);
+  const SourceLine& own = lines.chain[lines.own];
+  return fmt::format(" ({}:{})", own.file, own.line);
 }
 
 void FunctionDecoder::decode(u32 index) {

@@ -109,6 +109,7 @@ class FunctionDecoder {
   Operand write(const ptx::Operand& reg);
   Predicate guard();
   void decode(u32 index);
+  std::string author_line(const ptx::Place& place) const;
 
   Program& program_;
   Function& function_;

@@ -118,7 +118,8 @@ void move(FunctionDecoder& d) {
     if (from.kind != OperandKind::special || to.kind != OperandKind::vector || to.parts.size() != 4)
       d.refuse("with .v4 it reads a special register into four");
     for (std::size_t i = 0; i < 3; ++i)
-      emit_special(d, Effect::move(), from.name + "." + "xyz"[i], d.destination(to.parts[i], type), ptx::bytes_of(type));
+      emit_special(d, Effect::move(), from.name + "." + "xyz"[i], d.destination(to.parts[i], type),
+                   ptx::bytes_of(type));
     const Operand zero = d.constant32(0), last = d.destination(to.parts[3], type);
     Op& op = d.emit(&copy_row<u32>, Effect::move());
     op.d = last;

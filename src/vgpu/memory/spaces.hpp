@@ -24,8 +24,8 @@ inline constexpr u64 shared_window = 0x0000'7e00'0000'0000;
 inline constexpr u32 shared_rank_shift = 24;
 inline constexpr u32 shared_offset_mask = (1u << shared_rank_shift) - 1;
 inline constexpr u32 shared_reserved = 0x400;  // the first variable of a block lies here, as on the chip
-// Of what is reserved, for kernels that ask where it lies (%reserved_smem_offset_1): cooperative groups keep the barriers
-// of tiles of several warps there, 288 bytes that begin as zeros.
+// Of what is reserved, for kernels that ask where it lies (%reserved_smem_offset_1): cooperative groups keep the
+// barriers of tiles of several warps there, 288 bytes that begin as zeros.
 inline constexpr u32 shared_of_groups = 0x200;
 
 // A thread's, as on the chip; a kernel's.
