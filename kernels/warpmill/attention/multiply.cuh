@@ -53,7 +53,9 @@ WM_DEVICE void multiply_tiles(const AttentionArguments& args, AttentionShared<pl
   Select<biased, AlibiBias<plan>, Nothing> alibi;
   // What a query's number is made of, and places in Q, would take registers that are not there if they were kept over a
   // tile, or over all of them.
-  constexpr bool frugal = (chooses || grounded || plan.pair || plan.packed > 0) && plan.kind.value_dim > 192;
+  constexpr bool capped_ends = plan.kind.softcap && plan.kind.has_tails();
+  constexpr bool frugal =
+      (chooses || grounded || capped_ends || plan.pair || plan.packed > 0) && plan.kind.value_dim > 192;
   u32 own_group = group;
   GroupStep chosen;  // where expressions choose
 
