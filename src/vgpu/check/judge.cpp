@@ -37,7 +37,7 @@ void Judge::cluster_starts(const Cluster& cluster) {
 }
 
 void Judge::cluster_ends(const Cluster& cluster) {
-  check_bytes_left(cluster);
+  check_bytes_left(cluster, true);
   note_rings(cluster);
   for (const auto& block : cluster.blocks) blocks_[number_of(*block)].reset();
 }

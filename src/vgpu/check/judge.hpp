@@ -144,6 +144,7 @@ class Judge final : public Observer {
     bool valid = false, again = false;  // again: it was valid when it was initialised
     u32 expected = 0, pending = 0;
     i64 bytes = 0;
+    i64 announced = 0;                                  // in this phase
     u32 phase = 0;                                      // number of the one that goes on
     Clock arriving;                                     // of this phase and all before
     Clock done;                                         // of all phases that are over
@@ -302,10 +303,11 @@ class Judge final : public Observer {
   void check_barriers_under(const Actor& actor, u64 address, u64 bytes);
   void invalidate(const Warp& warp, u32 lane, Mbarrier& barrier, const Stamp& stamp);
   void initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUse& use, const Stamp& stamp);
+  static void announce(Mbarrier& barrier, u32 bytes, const Stamp& me);
   void arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope distance, const Stamp& stamp);
   void turn(Mbarrier& barrier);
   void wait(const Warp& warp, Mbarrier& barrier, const MbarrierUse& use, const Stamp& stamp, const Effect& effect);
-  void check_bytes_left(const Cluster& cluster);
+  void check_bytes_left(const Cluster& cluster, bool ended);
   void joins_circle(Mbarrier& barrier, u32 warp);
   static std::vector<Stamp> crowd(const Mbarrier& barrier);
   void ends_in_a_copy(const Mbarrier& barrier, const AsyncWork& copy, u32 left);

@@ -59,7 +59,7 @@ std::string Judge::describe_wait(const Cluster& cluster, const Warp& warp, const
 }
 
 void Judge::stuck(const Cluster& cluster) {
-  check_bytes_left(cluster);
+  check_bytes_left(cluster, false);
   for (const auto& block : cluster.blocks) {
     check_warpgroups(*block);
     check_register_budget(*block);

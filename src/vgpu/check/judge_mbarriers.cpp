@@ -75,20 +75,14 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   switch (use.kind) {
     case Kind::invalidate: return invalidate(warp, lane, *barrier, me);
     case Kind::wait: return wait(warp, *barrier, use, me, effect);
-    case Kind::expect:
-      barrier->bytes += use.bytes;
-      barrier->expectation = me;
-      return turn(*barrier);
+    case Kind::expect: announce(*barrier, use.bytes, me); return turn(*barrier);
     case Kind::complete: barrier->bytes -= use.bytes; return turn(*barrier);
     case Kind::arrive: break;
     case Kind::init: return;
   }
   ++executed_.barriers;
   if (use.count > barrier->pending) overrun(*barrier, me, barrier->arrived);
-  if (use.bytes != 0) {
-    barrier->bytes += use.bytes;
-    barrier->expectation = me;
-  }
+  if (use.bytes != 0) announce(*barrier, use.bytes, me);
   WarpState& state = state_of(warp);
   Clock message = state.clock.release(lanes);
   const Scope distance = &owner != &warp.block() ? Scope::cluster : Scope::block;
@@ -102,6 +96,12 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
   }
   if (use.drop) barrier->expected -= std::min(use.count, barrier->expected);
   arrive(*barrier, use.count, message, distance, me);
+}
+
+void Judge::announce(Mbarrier& barrier, u32 bytes, const Stamp& me) {
+  barrier.bytes += bytes;
+  barrier.announced += bytes;
+  barrier.expectation = me;
 }
 
 // What another block's thread has written is for those who wait at cluster scope; that it has read, for all.
@@ -150,6 +150,7 @@ void Judge::turn(Mbarrier& barrier) {
   barrier.arrived_before = std::exchange(barrier.arrived, {});
   barrier.waits.clear();
   ++barrier.phase;
+  barrier.announced = 0;
   barrier.pending = barrier.expected;
   // Copies are done for every proxy; messages as the stores that they are.
   barrier.arriving.learn(async_line(barrier.id), in_every_way(barrier.phase));
