@@ -130,6 +130,13 @@ class Judge final : public Observer {
       Stamp last;
     };
     Together4 budgets, multiplies;
+    struct SameIssue {  // a copy that several lanes may issue, each once
+      u64 execution;
+      u32 first;  // asynchronous work
+      u32 lanes;
+      CopyIssue issue;
+    };
+    std::map<u32, std::deque<SameIssue>> same_issues;  // by site
     struct {
       Stamp stamp;
       u64 barrier = 0;  // its address
@@ -205,7 +212,7 @@ class Judge final : public Observer {
     Clock clock;       // of the issue, while it is under way
     u32 unread = 0;    // asynchronous work whose result this overwrote before anybody had read it
     u32 replaced = 0;  // the same, read or not
-    u32 twin = 0;      // the first of the same copies of one instruction's lanes
+    u32 twin = 0;      // the first of the same copies of a warp's lanes
     u64 barrier = 0;   // that it signals, with rank
     TileLayout layout;
     u64 tile = 0;  // of a copied tensor: the offset in shared memory
@@ -336,7 +343,7 @@ class Judge final : public Observer {
   void report_misaligned(const Misaligned& use, std::optional<Omission> omission, const char* does);
   void note_rings(const Cluster& cluster);
   void report_rings();
-  u32 twin_of(u32 number, const CopyIssue& issue);
+  u32 twin_of(WarpState& state, u32 lane, u32 number, const CopyIssue& issue);
 
   // judge_tensor.cpp
   static GroupLine* tensor_line_of(WarpState& state, Completion completion, u32 lane);
@@ -431,10 +438,6 @@ class Judge final : public Observer {
   Swizzles swizzles_;
   bool uses_tiles_ = false;                               // the program has copies that may swizzle, or products
   std::map<std::pair<u32, u32>, Misaligned> misaligned_;  // by the sites of both
-  struct SameIssues {                                     // copies of the instruction that is running, each once
-    u64 execution = 0;
-    std::vector<std::pair<u32, CopyIssue>> issues;
-  } same_issues_;
 };
 
 }  // namespace wm::vgpu::check

@@ -101,7 +101,6 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   work.barrier = issue.barrier;
   work.layout = issue.layout;
   work.tile = issue.tile & shared_offset_mask;
-  if (std::popcount(running_lanes_) > 1) work.twin = twin_of(number, issue);
   if (work.signals) work.clock = state.clock.release(1u << lane).only({Known::control});
   if (GroupLine* const line = tensor_line_of(state, effect.completion, lane)) {
     if (line->id == 0) line->id = new_line() | tensor_line;
@@ -122,6 +121,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
   ++executed_.copies;
   executed_.copied_bytes += work.bytes;
   async_.push_back(std::move(work));
+  async_[number].twin = twin_of(state, lane, number, issue);
 
   if (issue.barrier != 0)
     if (Mbarrier* barrier = find_mbarrier(warp.cluster(), issue.barrier)) {

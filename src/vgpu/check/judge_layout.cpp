@@ -102,17 +102,23 @@ void Judge::check_layout(const Actor& actor, const Stamp& write) {
   });
 }
 
-// Lanes of one instruction that copy the same bytes to the same place: the chip does it once for each, and nothing
-// comes of the order.
-u32 Judge::twin_of(u32 number, const CopyIssue& issue) {
-  auto& [execution, issues] = same_issues_;
-  if (execution != executions_) {
-    execution = executions_;
-    issues.clear();
+// Lanes of a warp that copy the same bytes to the same place, each as often: the chip does it once for each, and
+// nothing comes of the order. Lanes that have parted copy one after the other; those of ordinary instructions are too
+// many to be kept until then.
+u32 Judge::twin_of(WarpState& state, u32 lane, u32 number, const CopyIssue& issue) {
+  constexpr std::size_t kept = 64;
+  auto& issues = state.same_issues[running_];
+  if (async_[number].generic) std::erase_if(issues, [&](const auto& other) { return other.execution != executions_; });
+  const auto same = std::find_if(issues.begin(), issues.end(), [&](const auto& other) {
+    return (other.lanes >> lane & 1) == 0 && other.issue.barrier == issue.barrier && other.issue.reads == issue.reads &&
+           other.issue.writes == issue.writes;
+  });
+  if (same != issues.end()) {
+    same->lanes |= 1u << lane;
+    return same->first;
   }
-  for (const auto& [first, other] : issues)
-    if (other.reads == issue.reads && other.writes == issue.writes && other.barrier == issue.barrier) return first;
-  issues.emplace_back(number, issue);
+  if (issues.size() == kept) issues.pop_front();
+  issues.push_back({executions_, number, 1u << lane, issue});
   return number;
 }
 
