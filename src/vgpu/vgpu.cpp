@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "vgpu/check/judge.hpp"
 #include "vgpu/isa/decoder.hpp"
 #include "vgpu/isa/fidelity.hpp"
-#include "vgpu/machine/fault.hpp"
+#include "vgpu/judged_run.hpp"
 #include "vgpu/machine/grid.hpp"
 #include "vgpu/machine/tally.hpp"
 #include "warpmill/error.hpp"
@@ -94,34 +93,6 @@ std::vector<const ProgramKernel*> Machine::kernels(const Program& program) {
 
 namespace {
 constexpr int most_host_threads = 1024;
-
-// Under the judge's eyes: whatever ends a run that has begun is one more finding, except its caller's wish, and those
-// before it are kept.
-void run_judged(Run& run, RunReport& report) {
-  run.options.deterministic = true;
-  check::Judge judge(run);
-  for (const Region& region : run.memory.unwritten()) judge.unwritten({region.address, region.bytes});
-  run.observer = &judge;
-  std::exception_ptr refusal;
-  try {
-    run_grid(run, report);
-  } catch (const Fault& fault) {
-    report.ended_by = std::current_exception();
-    judge.faulted(fault);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::launch || error.code() == ErrorCode::stopped)
-      refusal = std::current_exception();
-    else
-      judge.faulted(Fault(error.what(), fault::other));
-    report.ended_by = std::current_exception();
-  } catch (const std::exception& error) {
-    report.ended_by = std::current_exception();
-    judge.faulted(Fault(error.what(), fault::other));
-  }
-  run.observer = nullptr;
-  report.check = judge.take_report();
-  if (refusal) std::rethrow_exception(refusal);
-}
 }  // namespace
 
 void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchShape& shape,
@@ -149,7 +120,7 @@ void Machine::run(Program& program, const ProgramKernel& kernel, const LaunchSha
   };
   try {
     if (options.check)
-      run_judged(run, report);
+      run_judged(run, kernel, report);
     else
       run_grid(run, report);
   } catch (...) {

@@ -107,6 +107,16 @@ TEST_P(CleanKernel, GivesNoErrorAndNoWarning) {
 INSTANTIATE_TEST_SUITE_P(Clean, CleanKernel, testing::ValuesIn(clean_kernels()),
                          [](const auto& info) { return info.param; });
 
+// A run that is made again with other contents in unwritten memory begins where the first did, and leaves what that
+// left.
+TEST(Judge, LooksTwiceAtUnusedContentsAndLeavesTheFirstResults) {
+  for (const char* name : {"unused_contents", "unused_contents_of_a_buffer"}) {
+    const Judged judged = judge(case_of(corpus_folder, name, /*repaired=*/false), {});
+    EXPECT_EQ(judged.report.count(Severity::warning), 1u) << text_of(judged.report);
+    EXPECT_TRUE(judged.holds) << name;
+  }
+}
+
 // What everybody omits is said once a place with what PTX demands, and is an error to who asks for that.
 TEST(Judge, WarningsAreErrorsWhereTheRunIsStrict) {
   std::size_t warnings = 0;

@@ -123,6 +123,10 @@ bool Findings::has(Flaw flaw) const {
   return std::any_of(seen_.begin(), seen_.end(), [&](const auto& seen) { return std::get<0>(seen.first) == flaw; });
 }
 
+bool Findings::has_errors() const {
+  return std::any_of(all_.begin(), all_.end(), [](const Finding& f) { return f.severity == Severity::error; });
+}
+
 std::vector<Finding> Findings::take() {
   for (Finding& finding : all_)
     for (const FindingPlace& place : finding.places) {

@@ -38,6 +38,7 @@ class Findings {
     describe(finding);
   }
   bool has(Flaw flaw) const;
+  bool has_errors() const;
   // The finding that is being described concerns all of these too; they are asked for at the end.
   void concerns(const std::vector<Finding::Party>& circle) { circles_.emplace_back(all_.size() - 1, &circle); }
   // Those at the same lines together; errors first, in the order they were found.

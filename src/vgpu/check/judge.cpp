@@ -10,7 +10,8 @@
 
 namespace wm::vgpu::check {
 
-Judge::Judge(const Run& run) : run_(run), sites_(run.program), names_(run), findings_(run.options.strict) {
+Judge::Judge(const Run& run)
+    : run_(run), sites_(run.program), names_(run), findings_(run.options.strict), overwritten_(run.memory) {
   const Dim3& block = run.shape.block;
   warps_per_block_ = (block.x * block.y * block.z + lanes_per_warp - 1) / lanes_per_warp;
   blocks_.resize(std::size_t{run.shape.grid.x} * run.shape.grid.y * run.shape.grid.z);

@@ -8,7 +8,7 @@
 
 namespace wm::vgpu::check {
 
-Judge::Meeting& Judge::meeting(Meetings& meetings, u64 generation) {
+Meeting& Judge::meeting(Meetings& meetings, u64 generation) {
   Meeting& m = meetings[generation % meetings.size()];
   if (m.generation != generation) m = {generation, {}, {}};
   return m;

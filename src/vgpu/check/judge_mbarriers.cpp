@@ -10,7 +10,7 @@
 
 namespace wm::vgpu::check {
 
-Judge::Mbarrier* Judge::find_mbarrier(const Cluster& cluster, u64 address) {
+Mbarrier* Judge::find_mbarrier(const Cluster& cluster, u64 address) {
   const u64 rank = address >> shared_rank_shift;
   if (rank >= cluster.blocks.size()) return nullptr;
   auto& barriers = state_of(*cluster.blocks[rank]).mbarriers;

@@ -128,6 +128,7 @@ void Judge::check_range(Actor& actor, u64 address, u64 bytes) {
   Shadow* const shadow = shadow_of(actor, address);
   if (shadow == nullptr) return;
   if (actor.writes && actor.shared) check_barriers_under(actor, address, bytes);
+  if (actor.writes && shadow == &global_) overwritten_.keep(address, bytes);
   shadow->for_each(address, bytes, actor.writes,
                    [&](Cell& cell, u64 at, u64 count) { check_cell(actor, cell, at, count); });
 }
@@ -144,6 +145,7 @@ void Judge::check_footprint(Actor& actor, const Footprint& footprint) {
     if (const u64 others = touched.grains & ~page.single; others != 0)
       check_records(actor, page, touched.address, others);
     if (!actor.writes) continue;
+    if (shadow == &global_) overwritten_.keep(touched.address, Footprint::page_bytes);
     if (actor.shared)
       for (u64 left = touched.grains; left != 0; left &= left + (left & -left)) {
         const auto first = static_cast<u64>(std::countr_zero(left));

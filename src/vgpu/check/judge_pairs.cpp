@@ -9,7 +9,7 @@
 namespace wm::vgpu::check {
 
 // The mbarrier at the same place in the other block of its pair.
-const Judge::Mbarrier* Judge::peers_barrier(const Cluster& cluster, const Mbarrier& barrier) {
+const Mbarrier* Judge::peers_barrier(const Cluster& cluster, const Mbarrier& barrier) {
   return find_mbarrier(cluster, barrier.address ^ u64{1} << shared_rank_shift);
 }
 

@@ -261,7 +261,7 @@ void Judge::settle_reads(const Stamp& compare, u64 address, u64 bytes) {
 }
 
 void Judge::report_doubtful_reads() {
-  for (const auto& [key, read] : doubtful_reads_) {
+  for (const auto& [key, read] : std::exchange(doubtful_reads_, {})) {
     const u64 address = std::get<2>(key);
     // clang 14 captures bindings only by name.
     findings_.report(is_shared(address) ? Flaw::shared_race : Flaw::global_race, read.reader.site, read.atomic.site,

@@ -9,7 +9,7 @@
 namespace wm::vgpu::check {
 
 // The line of work of tcgen05 that completes like this; null for other work.
-Judge::GroupLine* Judge::tensor_line_of(WarpState& state, Completion completion, u32 lane) {
+GroupLine* Judge::tensor_line_of(WarpState& state, Completion completion, u32 lane) {
   switch (completion) {
     case Completion::tensor_products: return &state.tensor_products[lane];
     case Completion::tensor_loads: return &state.tensor_loads;

@@ -1,5 +1,7 @@
 // Memory that is read though nobody has written it. Main loops load what a further step would need before they know
 // whether there is one: what counts is that an instruction takes the value.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
@@ -48,12 +50,20 @@ void Judge::follow_unwritten(WarpState& state, const Warp& warp, u32 number, u32
   }
 }
 
+bool Judge::only_unwritten_reads() {
+  report_doubtful_reads();
+  if (findings_.has_errors()) return false;
+  return std::any_of(unwritten_reads_.begin(), unwritten_reads_.end(),
+                     [&](const auto& read) { return is_unwritten_read(read.first); });
+}
+
 // At the end, unless somebody writes this memory without an order: then that is what is wrong.
 void Judge::report_unwritten_reads() {
   for (const auto& [site, access] : unwritten_reads_) {
-    if (!used_reads_.contains(site) || explained_reads_.contains(site)) continue;
+    if (!is_unwritten_read(site)) continue;
+    const auto omission = unwritten_matters_ ? std::nullopt : std::optional(Omission::unused_contents);
     // clang 14 captures bindings only by name.
-    findings_.report(Flaw::uninitialised_read, site, 0, [&, &access = access](Finding& finding) {
+    findings_.report(Flaw::uninitialised_read, omission, site, 0, [&, &access = access](Finding& finding) {
       finding.message =
           fmt::format("{} memory is read that nobody has written", is_shared(access.address)   ? "shared"
                                                                    : is_tensor(access.address) ? "tensor"

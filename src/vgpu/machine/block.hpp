@@ -122,6 +122,8 @@ struct Run {
   Dim3 clusters;  // the grid counted in clusters
   u32 cluster_blocks = 1;
   bool explicit_cluster = false;
+  // Of each byte of fresh shared and tensor memory. Not zeros, to rely on: all ones are NaN in every floating type.
+  std::byte fresh{0xff};
   u32 shared_bytes = 0;  // a block: static and dynamic, without the reserved part
   // That a thread of a kernel with setmaxnreg starts with: what its launch bounds leave for each, in whole units of
   // allocation. Without bounds ptxas drops setmaxnreg, and every thread has the most that it could ask for.

@@ -122,7 +122,7 @@ class Grid {
     for (const u32 seat : seats) {
       ++seated_[seat];
       auto& memory = run_.tensor_memories[seat];
-      if (!memory) memory = std::make_unique<TensorMemory>();
+      if (!memory) memory = std::make_unique<TensorMemory>(run_.fresh);
     }
     return seats;
   }

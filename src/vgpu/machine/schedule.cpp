@@ -48,8 +48,7 @@ void Cluster::start(Run& launch, u64 cluster_id, std::span<const u32> multiproce
     const u32 rx = rank % s.cluster.x, ry = rank / s.cluster.x % s.cluster.y, rz = rank / s.cluster.x / s.cluster.y;
     b.id = {static_cast<u32>(cx) * s.cluster.x + rx, static_cast<u32>(cy) * s.cluster.y + ry,
             static_cast<u32>(cz) * s.cluster.z + rz};
-    // Fresh shared memory holds no zeros to rely on: all ones are NaN in every floating type.
-    b.shared.assign(shared_reserved + launch.shared_bytes, std::byte{0xff});
+    b.shared.assign(shared_reserved + launch.shared_bytes, launch.fresh);
     std::fill(b.shared.begin() + shared_of_groups, b.shared.begin() + shared_reserved, std::byte{});
     b.barriers = {};
     b.threads = b.live_threads = block_threads;

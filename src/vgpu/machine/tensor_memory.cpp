@@ -1,7 +1,7 @@
 // Who has which columns of tensor memory.
 #include "vgpu/machine/tensor_memory.hpp"
 
-#include <algorithm>
+#include <cstring>
 
 #include "vgpu/machine/block.hpp"
 
@@ -25,9 +25,9 @@ std::optional<u32> free_run(u32 taken, u32 count) {
 
 static_assert(units <= 32, "a word has a bit for each unit");
 
-TensorMemory::TensorMemory() : cells_(std::make_unique_for_overwrite<u32[]>(std::size_t{lanes} * columns)) {
-  // As fresh shared memory: nothing to rely on, NaN in every floating type.
-  std::fill_n(cells_.get(), std::size_t{lanes} * columns, ~0u);
+TensorMemory::TensorMemory(std::byte fresh)
+    : cells_(std::make_unique_for_overwrite<u32[]>(std::size_t{lanes} * columns)) {
+  std::memset(cells_.get(), static_cast<int>(fresh), std::size_t{lanes} * columns * sizeof(u32));
 }
 
 std::optional<u32> TensorMemory::take(u32 count) {

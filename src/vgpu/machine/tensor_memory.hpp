@@ -26,7 +26,7 @@ class TensorMemory {
   static constexpr u32 lanes = 128, columns = 512;
   static constexpr u32 unit = 32;  // columns are given out in multiples of it
 
-  TensorMemory();
+  explicit TensorMemory(std::byte fresh);  // what it is filled with
 
   // Cells are kept in tiles of 16 lanes by 8 columns, and a tile as the accumulator registers of a warp hold it (four
   // rows of 32 words): so products work in place.

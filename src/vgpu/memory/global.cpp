@@ -232,6 +232,7 @@ void Memory::note_all_written() {
 
 Memory::Use::Use(Memory& memory) : memory_(memory) {
   std::unique_lock lock(memory_.mutex_);
+  memory_.no_longer_alone_.wait(lock, [&] { return !memory_.alone_; });
   ++memory_.uses_;
 }
 
@@ -241,6 +242,20 @@ Memory::Use::~Use() {
   for (const Region& r : memory_.dying_) give_host_bytes(r.host, r.bytes);
   memory_.dying_.clear();
   memory_.heap_.clear();
+}
+
+Memory::Alone::Alone(Memory& memory) : memory_(memory) {
+  std::unique_lock lock(memory_.mutex_);
+  granted_ = memory_.alone_ = memory_.uses_ == 1;
+}
+
+Memory::Alone::~Alone() {
+  if (!granted_) return;
+  {
+    std::unique_lock lock(memory_.mutex_);
+    memory_.alone_ = false;
+  }
+  memory_.no_longer_alone_.notify_all();
 }
 
 }  // namespace wm::vgpu

@@ -2,6 +2,7 @@
 // not used twice, so that an access to freed memory is recognised.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -87,6 +88,19 @@ class Memory {
    private:
     Memory& memory_;
   };
+  // While this lives, nobody begins to use the memory. Granted where the caller's Use is the only one.
+  class Alone {
+   public:
+    explicit Alone(Memory& memory);
+    ~Alone();
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+    bool granted() const { return granted_; }
+
+   private:
+    Memory& memory_;
+    bool granted_;
+  };
 
  private:
   const Allocation* locate(u64 address) const;  // the last allocation at or below `address`
@@ -104,6 +118,8 @@ class Memory {
   u64 capacity_ = 0, used_ = 0, heap_used_ = 0;
   u64 next_ = 0, next_of_heap_ = 0;
   int uses_ = 0;
+  bool alone_ = false;
+  std::condition_variable_any no_longer_alone_;
 };
 
 }  // namespace wm::vgpu

@@ -1,0 +1,39 @@
+// What global memory held before a run wrote it, so that the run can be made once more.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "vgpu/memory/global.hpp"
+
+namespace wm::vgpu::check {
+
+using Images = std::map<u64, std::vector<std::byte>>;  // pages by address
+
+class BeforeImages {
+ public:
+  explicit BeforeImages(const Memory& memory) : memory_(memory) {}
+
+  // This is about to be written. What leaves its allocation is not.
+  void keep(u64 address, u64 bytes) {
+    for (u64 page = address / page_bytes; page * page_bytes < address + bytes; ++page)
+      if (page != recent_) keep_page(page);
+  }
+  const Images& pages() const { return pages_; }
+  // Whether all that was written can be put back. What lies in the heap, which kernels take and give back, or in the
+  // host's own memory, where somebody may look at it, cannot.
+  bool whole() const { return whole_; }
+
+ private:
+  static constexpr u64 page_bytes = 512;  // what allocations begin at multiples of
+  static constexpr u64 most_bytes = u64{1} << 30;
+  void keep_page(u64 page);
+
+  const Memory& memory_;
+  Images pages_;
+  u64 recent_ = ~u64{0}, bytes_ = 0;
+  bool whole_ = true;
+};
+
+}  // namespace wm::vgpu::check

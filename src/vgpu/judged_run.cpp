@@ -1,0 +1,154 @@
+// A run under the judge's eyes, and the same once more.
+#include "vgpu/judged_run.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "vgpu/check/judge.hpp"
+#include "vgpu/machine/fault.hpp"
+#include "vgpu/machine/grid.hpp"
+#include "warpmill/error.hpp"
+
+namespace wm::vgpu {
+
+namespace {
+using check::Images;
+using check::Judge;
+
+void watch(Run& run, Judge& judge, RunReport& report, std::exception_ptr& refusal) {
+  run.options.deterministic = true;
+  for (const Region& region : run.memory.unwritten()) judge.unwritten({region.address, region.bytes});
+  run.observer = &judge;
+  try {
+    run_grid(run, report);
+  } catch (const Fault& fault) {
+    report.ended_by = std::current_exception();
+    judge.faulted(fault);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::launch || error.code() == ErrorCode::stopped)
+      refusal = std::current_exception();
+    else
+      judge.faulted(Fault(error.what(), fault::other));
+    report.ended_by = std::current_exception();
+  } catch (const std::exception& error) {
+    report.ended_by = std::current_exception();
+    judge.faulted(Fault(error.what(), fault::other));
+  }
+  run.observer = nullptr;
+}
+
+std::byte* at(const Memory& memory, u64 address) {
+  const Region region = memory.find(address);
+  return region.host + (address - region.address);
+}
+
+void put_back(const Memory& memory, const Images& images) {
+  for (const auto& [address, bytes] : images) std::memcpy(at(memory, address), bytes.data(), bytes.size());
+}
+
+Images now(const Memory& memory, const Images& pages) {
+  Images images;
+  for (const auto& [address, bytes] : pages) {
+    const std::byte* const host = at(memory, address);
+    images[address].assign(host, host + bytes.size());
+  }
+  return images;
+}
+
+// The same launch from the same memory, except for what nobody has written. Memory is left as the first run did.
+class SecondLook {
+ public:
+  SecondLook(Run& first, const ProgramKernel& kernel, const Images& before)
+      : first_(first), kernel_(kernel), memory_(first.memory), before_(before), after_(now(memory_, before)) {
+    for (const Region& region : memory_.unwritten()) unwritten_.push_back(region);
+  }
+
+  bool gives_the_same(std::byte contents) {
+    put_back(memory_, before_);
+    Images fresh;
+    for (const Region& region : unwritten_) {
+      fresh[region.address].assign(region.host, region.host + region.bytes);
+      std::memset(region.host, static_cast<int>(contents), region.bytes);
+    }
+    Run run(first_.chip, memory_, first_.program, first_.entry);
+    run.shape = first_.shape;
+    run.options = first_.options;
+    run.parameters = first_.parameters;
+    run.fresh = contents;
+    run.options.max_instructions = 2 * first_.instructions + 1'000'000;
+    check_shape(run, kernel_);
+    Judge judge(run);
+    RunReport report;
+    std::exception_ptr refusal;
+    watch(run, judge, report, refusal);
+    const bool same = !report.ended_by && report.printed.empty() && judge.only_unwritten_reads() &&
+                      judge.overwritten().whole() && same_results(judge.overwritten().pages(), contents);
+    put_back(memory_, judge.overwritten().pages());
+    put_back(memory_, fresh);
+    put_back(memory_, after_);
+    return same;
+  }
+
+  u64 bytes_to_fill() const {
+    u64 bytes = 0;
+    for (const Region& region : unwritten_) bytes += region.bytes;
+    return bytes;
+  }
+
+ private:
+  // Of the second run, which has overwritten these pages.
+  bool same_results(const Images& overwritten, std::byte contents) const {
+    const auto same = [&](u64 address, const std::vector<std::byte>& first, const std::vector<std::byte>* untouched) {
+      const std::byte* const second = at(memory_, address);
+      if (std::equal(first.begin(), first.end(), second)) return true;
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        const bool by_nobody =
+            is_unwritten(address + i) && second[i] == contents && untouched != nullptr && first[i] == (*untouched)[i];
+        if (first[i] != second[i] && !by_nobody) return false;
+      }
+      return true;
+    };
+    return std::all_of(after_.begin(), after_.end(),
+                       [&](const auto& page) { return same(page.first, page.second, &before_.at(page.first)); }) &&
+           std::all_of(overwritten.begin(), overwritten.end(), [&](const auto& page) {
+             return after_.contains(page.first) || same(page.first, page.second, nullptr);
+           });
+  }
+  bool is_unwritten(u64 address) const {
+    return std::any_of(unwritten_.begin(), unwritten_.end(),
+                       [&](const Region& region) { return region.holds(address, 1); });
+  }
+
+  Run& first_;
+  const ProgramKernel& kernel_;
+  Memory& memory_;
+  const Images& before_;
+  const Images after_;
+  std::vector<Region> unwritten_;
+};
+
+bool results_depend_on_unwritten(Run& run, const ProgramKernel& kernel, const Judge& judge) {
+  constexpr u64 most_to_fill = u64{256} << 20;
+  if (!judge.overwritten().whole()) return true;
+  const Memory::Alone alone(run.memory);  // nobody else may see memory put back
+  if (!alone.granted()) return true;
+  SecondLook look(run, kernel, judge.overwritten().pages());
+  if (look.bytes_to_fill() > most_to_fill) return true;
+  // The first run had ones there. Zeros, then a number that is above zero in every type.
+  return !look.gives_the_same(std::byte{0}) || !look.gives_the_same(std::byte{0x3c});
+}
+}  // namespace
+
+void run_judged(Run& run, const ProgramKernel& kernel, RunReport& report) {
+  Judge judge(run);
+  std::exception_ptr refusal;
+  watch(run, judge, report, refusal);
+  if (!report.ended_by && report.printed.empty() && judge.only_unwritten_reads() &&
+      !results_depend_on_unwritten(run, kernel, judge))
+    judge.no_result_depends_on_unwritten();
+  report.check = judge.take_report();
+  if (refusal) std::rethrow_exception(refusal);
+}
+
+}  // namespace wm::vgpu

@@ -1,0 +1,68 @@
+// What a run overwrites is kept so that the run can be made again, by whoever has the memory alone.
+#include "vgpu/check/before_images.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "vgpu/memory/global.hpp"
+#include "vgpu/memory/spaces.hpp"
+
+namespace wm::vgpu::check {
+namespace {
+
+TEST(BeforeImages, HoldWhatWasThereBeforeTheFirstWriteOfEachPage) {
+  Memory memory(1 << 20);
+  const u64 address = memory.allocate(700);
+  std::byte* const host = memory.at(address, 700, "test");
+  std::memset(host, 1, 700);
+  BeforeImages before(memory);
+  before.keep(address + 508, 8);  // of both pages, the second of which is short
+  std::memset(host, 2, 700);
+  before.keep(address, 4);
+  ASSERT_EQ(before.pages().size(), 2u);
+  EXPECT_EQ(before.pages().at(address), std::vector<std::byte>(512, std::byte{1}));
+  EXPECT_EQ(before.pages().at(address + 512), std::vector<std::byte>(188, std::byte{1}));
+  EXPECT_TRUE(before.whole());
+}
+
+TEST(BeforeImages, AreNotWholeWhereWhatWasWrittenCannotBePutBack) {
+  Memory memory(1 << 20);
+  alignas(4096) static std::byte of_host[4096];
+  memory.map_host(of_host, sizeof of_host);
+  for (const u64 address : {reinterpret_cast<u64>(of_host), memory.allocate_heap(64), memory.allocate(64) + 4096}) {
+    BeforeImages before(memory);
+    before.keep(address, 4);
+    EXPECT_FALSE(before.whole());
+    EXPECT_TRUE(before.pages().empty());
+  }
+}
+
+TEST(MemoryAlone, IsGrantedToTheOnlyUserAndKeepsOthersWaiting) {
+  Memory memory(1 << 20);
+  const Memory::Use use(memory);
+  {
+    const Memory::Use other(memory);
+    EXPECT_FALSE(Memory::Alone(memory).granted());
+  }
+  std::atomic<bool> uses = false;
+  std::thread second;
+  {
+    const Memory::Alone alone(memory);
+    EXPECT_TRUE(alone.granted());
+    second = std::thread([&] {
+      const Memory::Use other(memory);
+      uses = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(uses);
+  }
+  second.join();
+  EXPECT_TRUE(uses);
+}
+
+}  // namespace
+}  // namespace wm::vgpu::check
