@@ -58,6 +58,11 @@ const Said said[] = {
     {"selp.b32 %r1, %r2, %r3, %p1;", Effect::none()},
     {"prmt.b32 %r1, %r2, %r3, %r4;", Effect::none()},
     {"nanosleep.u32 20;", Effect::none()},
+    {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", Effect::gathering()},
+    {"vote.sync.ballot.b32 %r1, %p1, -1;", Effect::gathering()},
+    {"match.any.sync.b32 %r1, %r2, -1;", Effect::gathering()},
+    {"redux.sync.add.u32 %r1, %r2, -1;", Effect::gathering()},
+    {"elect.sync _|%p1, -1;", Effect::none()},
 
     {"ld.global.u32 %r1, [%rd1];", Effect::access(global)},
     {"ld.param.u64 %rd1, [x];", Effect::access(AddressSpace::param)},

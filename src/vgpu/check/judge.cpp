@@ -29,6 +29,9 @@ void Judge::cluster_starts(const Cluster& cluster) {
     auto& state = blocks_[number] = std::make_unique<BlockState>();
     state->shared = Shadow(shared_window + block->shared_base, block->shared.size());
     state->warps = std::vector<WarpState>(block->warps.size());
+    // What cooperative groups are lent begins as zeros.
+    state->shared.for_each(shared_window + block->shared_base + shared_of_groups, shared_reserved - shared_of_groups,
+                           true, [](Cell& cell, u64, u64) { cell.written = true; });
     for (const Warp& warp : block->warps) {
       WarpState& w = state->warps[warp.index()];
       w.number = number * warps_per_block_ + warp.index();
@@ -105,6 +108,7 @@ void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
   learnt_.clear();
   if (waits) return;
   const Effect& effect = sites_.effect(running_);
+  if (effect.brings_together()) state_of(warp).clock.come_together(active);
   using Kind = Effect::Kind;
   switch (effect.kind) {
     case Kind::fence:

@@ -79,6 +79,8 @@ class Judge final : public Observer {
     const TileLayout* layout = nullptr;  // of a tensor's tile or a product's operand
     // How writes of ordinary instructions must be known.
     Known way() const { return !async_proxy ? Known::data : shared ? Known::shared_proxy : Known::global_proxy; }
+    // How reads must be known: tcgen05.dealloc has no data, so that it is enough that they are over.
+    Known way_of_reads() const { return tensor && writes && stamp.async == 0 ? Known::control : Known::reads; }
   };
 
   u32 number_of(const Block& block) const {
@@ -147,7 +149,8 @@ class Judge final : public Observer {
   // judge_barriers.cpp, judge_mbarriers.cpp, judge_misuse.cpp
   Mbarrier* find_mbarrier(const Cluster& cluster, u64 address);
   void check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier& barrier, const Stamp& use, bool by_copy);
-  void reinitialised(const Stamp& init, u64 address, const Stamp& use, const char* verb = "initialised again");
+  void reinitialised(const Stamp& init, u64 address, const Stamp& use, const char* verb = "initialised again",
+                     std::optional<Omission> omission = std::nullopt);
   bool check_done_with(const Actor& actor, const Mbarrier& barrier, const char* verb);
   void check_barriers_under(const Actor& actor, u64 address, u64 bytes);
   void invalidate(const Warp& warp, u32 lane, Mbarrier& barrier, const Stamp& stamp);

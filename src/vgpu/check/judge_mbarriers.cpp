@@ -10,6 +10,16 @@
 
 namespace wm::vgpu::check {
 
+namespace {
+// What an arrival passes on that does not release: what was done and read, not what was written. The fences of tcgen05
+// are of their own.
+Clock without_data(const Clock& message) {
+  Clock kept = message.only({Known::reads, Known::control, Known::met, Known::relied});
+  kept.join(message.tensor_fenced());
+  return kept;
+}
+}  // namespace
+
 Mbarrier* Judge::find_mbarrier(const Cluster& cluster, u64 address) {
   const u64 rank = address >> shared_rank_shift;
   if (rank >= cluster.blocks.size()) return nullptr;
@@ -22,12 +32,17 @@ void Judge::initialise(const Warp& warp, u32 lane, u64 address, const MbarrierUs
   const Block& block = *warp.cluster().blocks[address >> shared_rank_shift];
   Mbarrier& barrier = state_of(block).mbarriers[address & shared_offset_mask];
   Actor actor{warp, state_of(warp).clock.of_lane(lane), me};
-  if (barrier.valid && check_done_with(actor, barrier, "initialised again"))
-    findings_.report(Flaw::barrier_reinitialised, me.site, barrier.init.site, [&](Finding& finding) {
+  if (barrier.valid && check_done_with(actor, barrier, "initialised again")) {
+    const Stamp& init = barrier.init;
+    const bool alike = init.warp == me.warp && init.lanes != me.lanes && init.site == me.site &&
+                       barrier.expected == use.count && barrier.users.empty();
+    const auto omission = alike ? std::optional(Omission::init_by_lanes) : std::nullopt;
+    findings_.report(Flaw::barrier_reinitialised, omission, me.site, barrier.init.site, [&](Finding& finding) {
       finding.message = fmt::format("{} is initialised while it is alive", names_.mbarrier(address));
       finding.help = "mbarrier.inval before a new mbarrier.init";
       finding.places = {place(me, "initialises it again"), place(barrier.init, "initialised it")};
     });
+  }
   const bool again = barrier.valid;
   state_of(block).live.erase(address & shared_offset_mask);
   actor.writes = true;
@@ -92,7 +107,7 @@ void Judge::uses_mbarrier(const Warp& warp, const Op& op, u32 lanes, const Mbarr
     message = message.only({Known::control});
     if (distance <= effect.scope) message.join(fenced);
   } else if (distance > effect.scope) {
-    message = message.only({Known::reads, Known::control, Known::relied});
+    message = without_data(message);
   }
   if (use.drop) barrier->expected -= std::min(use.count, barrier->expected);
   arrive(*barrier, use.count, message, distance, me);
@@ -109,7 +124,7 @@ void Judge::arrive(Mbarrier& barrier, u32 count, const Clock& message, Scope dis
   if (distance == Scope::block) {
     barrier.arriving.join(message);
   } else {
-    barrier.arriving.join(message.only({Known::reads, Known::control, Known::relied}));
+    barrier.arriving.join(without_data(message));
     barrier.peers_arriving.join(message);
   }
   barrier.last_arrival = barrier.arrivals[me.warp] = me;

@@ -247,7 +247,8 @@ void Judge::pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, 
   if (effect.releases()) {
     message = state.clock.release(bit);
     for (const Scope scope : {Scope::block, Scope::cluster, Scope::device})
-      if (scope <= effect.scope) message.promote(Known::data, fenced_at(scope));
+      if (scope <= effect.scope)
+        for (const Known known : {Known::data, Known::met, Known::told}) message.promote(known, fenced_at(scope));
   } else {
     message = state.clock.snapshot(bit).fenced(Known::fenced_block);  // whatever went through any fence
   }

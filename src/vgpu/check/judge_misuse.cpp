@@ -47,8 +47,9 @@ void Judge::check_init_visible(const Warp& warp, u32 lane, u64 address, Mbarrier
   });
 }
 
-void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use, const char* verb) {
-  findings_.report(Flaw::barrier_reinitialised, init.site, use.site, [&](Finding& finding) {
+void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use, const char* verb,
+                          std::optional<Omission> omission) {
+  findings_.report(Flaw::barrier_reinitialised, omission, init.site, use.site, [&](Finding& finding) {
     const char* const who = sites_.effect(use.site).kind == Effect::Kind::copy ? "copy" : "thread";
     finding.message = fmt::format("{} is {} while a {} may still use it", names_.mbarrier(address), verb, who);
     finding.places = {place(init, "does it"), place(use, "uses it")};
@@ -57,15 +58,19 @@ void Judge::reinitialised(const Stamp& init, u64 address, const Stamp& use, cons
 
 // Who makes an end of a barrier comes after all that use it: threads, and copies that signal it.
 bool Judge::check_done_with(const Actor& actor, const Mbarrier& barrier, const char* verb) {
-  const Stamp* user = nullptr;
+  const Stamp *user = nullptr, *met = nullptr;
   for (const auto& [who, last] : barrier.users)
-    if (!last.together(actor.stamp) && !ordered(actor, last, Known::reads)) user = &last;
+    if (!last.together(actor.stamp) && !ordered(actor, last, Known::reads))
+      (ordered(actor, last, Known::met) ? met : user) = &last;
   if (!barrier.under_way.empty())
     user = &async_[barrier.under_way.begin()->first].issue;
   else if (actor.knows.clock.time(async_line(barrier.id), Known::control) < barrier.copied_until)
     user = &barrier.copy;
-  if (user != nullptr) reinitialised(actor.stamp, barrier.address, *user, verb);
-  return user == nullptr;
+  if (user != nullptr)
+    reinitialised(actor.stamp, barrier.address, *user, verb);
+  else if (met != nullptr)
+    reinitialised(actor.stamp, barrier.address, *met, verb, Omission::lanes_together);
+  return user == nullptr && met == nullptr;
 }
 
 void Judge::invalidate(const Warp& warp, u32 lane, Mbarrier& barrier, const Stamp& me) {

@@ -14,7 +14,8 @@ bool Judge::ordered(const Actor& actor, const Stamp& before, Known way) const {
   u32 others = before.lanes;
   if (before.warp == actor.stamp.warp) {
     const u32 own = others & actor.stamp.lanes;
-    const bool plain = way == Known::data || way == Known::reads || way == Known::control || way == Known::relied;
+    const bool plain = way == Known::data || way == Known::reads || way == Known::control || way == Known::met ||
+                       way == Known::told || way == Known::relied;
     if (plain || of(actor.knows.own, way) >= before.time) others &= ~own;
   }
   return others == 0 || actor.knows.clock.covers(before.warp, others, before.time, way);
@@ -31,7 +32,8 @@ bool Judge::async_ordered(const Actor& actor, u32 number, Known way) const {
 bool Judge::async_reads_ordered(const Actor& actor, u32 number) const {
   const AsyncWork& work = async_[number];
   if (follows_in_order(actor, work)) return true;
-  if (work.source_time != 0 && actor.knows.clock.time(async_line(work.source_line), Known::reads) >= work.source_time)
+  if (work.source_time != 0 &&
+      actor.knows.clock.time(async_line(work.source_line), actor.way_of_reads()) >= work.source_time)
     return true;
   return follows_by_fences(actor, work);
 }
@@ -88,7 +90,9 @@ std::optional<Omission> Judge::relies_on_product(const Actor& actor, const Stamp
     const bool before_its_share = share == 0 || (product_now && before.time <= share);
     return before_its_share ? std::optional(Omission::warps_of_product) : std::nullopt;
   }
-  if (before.async != 0 || !ordered(actor, before, Known::relied)) return std::nullopt;
+  if (before.async != 0) return std::nullopt;
+  if (ordered(actor, before, before_wrote ? Known::told : Known::met)) return Omission::lanes_together;
+  if (!ordered(actor, before, Known::relied)) return std::nullopt;
   if (before_wrote && (actor.async_proxy || distance(me.warp, before.warp) != Scope::block)) return std::nullopt;
   const bool lane_known = actor.knows.clock.covers_any(before.warp, all_lanes, before.time, Known::reads);
   return lane_known || before.warp == me.warp ? Omission::lanes_of_product : Omission::warps_of_product;
@@ -124,11 +128,14 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
       describe_tensor_race(finding, before_it_was_sent ? actor.stamp.async : before.async, before_wrote,
                            too_early || before_it_was_sent);
     } else if (by_product) {
-      const bool lanes = omission == Omission::lanes_of_product;
-      finding.message = fmt::format("two accesses to shared memory are ordered only if wgmma brings {} together",
-                                    lanes ? "the lanes of a warp" : "its four warps");
-      finding.help = lanes ? "__syncwarp() before one lane speaks for its warp"
-                           : "a barrier of the warpgroup's 128 threads between them";
+      const bool warps = omission == Omission::warps_of_product;
+      finding.message =
+          omission == Omission::lanes_together
+              ? "two accesses to shared memory are ordered only by lanes that exchange or use registers together"
+              : fmt::format("two accesses to shared memory are ordered only if wgmma brings {} together",
+                            warps ? "its four warps" : "the lanes of a warp");
+      finding.help = warps ? "a barrier of the warpgroup's 128 threads between them"
+                           : "__syncwarp() before one lane speaks for its warp";
     } else if (fence_missing) {
       finding.message = fmt::format("{} {} memory that ordinary instructions wrote, with no fence.proxy.async between",
                                     actor.writes ? "a copy overwrites" : "asynchronous work reads", memory);
@@ -221,7 +228,7 @@ void Judge::check_write(Actor& actor, const Stamp& write, const Stamp* reader, u
   if (write.async != 0) {
     // Word that its result has been read and may be overwritten is enough for who does not read it.
     const bool proxies_differ = async_[write.async].generic && actor.async_proxy;
-    const Known way = proxies_differ ? actor.way() : actor.reads ? Known::data : Known::reads;
+    const Known way = proxies_differ ? actor.way() : actor.reads ? Known::data : actor.way_of_reads();
     if (async_ordered(actor, write.async, way)) {
       actor.after = write.async;
       if (actor.reads) check_layout(actor, write);

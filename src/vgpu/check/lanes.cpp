@@ -80,9 +80,28 @@ void WarpClock::learn(u32 lanes, const Clock& clock) {
   change(lanes, [&](LaneClass& c) { c.clock.join(clock); });
 }
 
+void WarpClock::come_together(u32 lanes) {
+  if ((lanes & (lanes - 1)) == 0) return;
+  Clock here;
+  if ((started_ & ~lanes) == 0)
+    here.learn(whole_warp(warp_), only_as(Known::met, now_));
+  else
+    for (u32 left = lanes; left != 0; left &= left - 1)
+      here.learn(lane_of(warp_, static_cast<u32>(std::countr_zero(left))), only_as(Known::met, now_));
+  if (classes_.size() > 1)
+    for (const LaneClass& c : classes_) {
+      if ((c.lanes & lanes) == 0) continue;
+      Clock known = c.clock;
+      known.promote(Known::data, Known::told);
+      here.join(known.only({Known::met, Known::told}));
+    }
+  learn(lanes, here);
+  ++now_;
+}
+
 void WarpClock::fence(u32 lanes, Known way) {
   change(lanes, [&](LaneClass& c) {
-    c.clock.promote(Known::data, way);
+    for (const Known known : {Known::data, Known::met, Known::told}) c.clock.promote(known, way);
     of(c.own, way) = now_;
   });
   ++now_;

@@ -63,6 +63,9 @@ class WarpClock {
   // `lanes` have met at a barrier and all know `clock` and what they knew before: one class of them.
   void meet(u32 lanes, const Clock& clock, const Pending& pending);
   void learn(u32 lanes, const Clock& clock);
+  // `lanes` exchange or use registers together, which is no barrier: what each has read, it has, and what one knows the
+  // others may take as known.
+  void come_together(u32 lanes);
   // Everything `lanes` did or are ordered after has now gone through a fence of this kind.
   void fence(u32 lanes, Known way);
   // Tensor maps whose changes were released may now be used.

@@ -169,7 +169,7 @@ void decode_reduce_floats(FunctionDecoder& d, int operation) {
   d.expect_operands(3);
   const Operand row = d.destination(d.operand(0), Type::f32);
   const Operand a = d.source(d.operand(1), Type::f32), members = d.source(d.operand(2), Type::b32);
-  Op& op = d.emit(&reduce_floats_op, Effect::none(), r);
+  Op& op = d.emit(&reduce_floats_op, Effect::gathering(), r);
   op.d = row;
   op.a = a;
   op.b = members;
@@ -210,7 +210,7 @@ void shuffle(FunctionDecoder& d) {
   s.members = d.source(d.operand(4), Type::b32);
   constexpr Handler handlers[] = {&shuffle_op<Shuffle::up>, &shuffle_op<Shuffle::down>, &shuffle_op<Shuffle::butterfly>,
                                   &shuffle_op<Shuffle::index>};
-  Op& op = d.emit(handlers[mode], Effect::none(), s);
+  Op& op = d.emit(handlers[mode], Effect::gathering(), s);
   op.d = row;
   op.a = a;
   op.b = b;
@@ -231,7 +231,7 @@ void vote(FunctionDecoder& d) {
       mode == 3 ? d.destination(d.operand(0), Type::b32) : Operand::reg(d.predicate_destination(d.operand(0)));
   constexpr Handler handlers[] = {&vote_op<Vote::all>, &vote_op<Vote::any>, &vote_op<Vote::uniform>,
                                   &vote_op<Vote::ballot>};
-  d.emit(handlers[mode], Effect::none(), v).d = to;
+  d.emit(handlers[mode], Effect::gathering(), v).d = to;
 }
 
 void match(FunctionDecoder& d) {
@@ -250,7 +250,7 @@ void match(FunctionDecoder& d) {
   m.members = d.source(d.operand(2), Type::b32);
   const Handler handler = type == Type::b64 ? (mode == 1 ? &match_op<u64, true> : &match_op<u64, false>)
                                             : (mode == 1 ? &match_op<u32, true> : &match_op<u32, false>);
-  Op& op = d.emit(handler, Effect::none(), m);
+  Op& op = d.emit(handler, Effect::gathering(), m);
   op.d = row;
   op.a = a;
 }
@@ -275,7 +275,7 @@ void reduce_lanes(FunctionDecoder& d) {
       default: d.refuse("it needs an operation");
     }
   }();
-  emit_lanewise(d, Effect::none(), handler, Type::b32, {Type::b32, Type::b32});
+  emit_lanewise(d, Effect::gathering(), handler, Type::b32, {Type::b32, Type::b32});
 }
 
 void elect(FunctionDecoder& d) {

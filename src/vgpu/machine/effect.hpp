@@ -63,6 +63,7 @@ struct Effect {
   bool atomic = false;        // reads, changes and writes in one
   bool compares = false;      // writes only where the value is the expected one
   bool whole_warp = false;    // .aligned: all lanes of the warp together
+  bool gathers = false;       // .sync, by registers alone: executed when all lanes that its mask names have come
   bool sources_only = false;  // waits until the groups' sources are read
   bool commits = false;       // waits for what is not committed too
   bool first = false;         // op of its instruction, which may be several
@@ -163,6 +164,14 @@ struct Effect {
   static constexpr Effect multiply_fence() { return {.kind = Kind::multiply_fence}; }
   static constexpr Effect register_budget() { return {.kind = Kind::register_budget}; }
 
+  // Lanes exchange or use registers, so that what each has loaded into them has come.
+  bool brings_together() const { return gathers || (whole_warp && kind == Kind::none); }
+
+  static constexpr Effect gathering() {
+    Effect effect;
+    effect.gathers = true;
+    return effect;
+  }
   constexpr Effect by_whole_warp(bool yes = true) const {
     Effect effect = *this;
     effect.whole_warp = yes;

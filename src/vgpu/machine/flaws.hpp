@@ -56,11 +56,13 @@ enum class Omission : u8 {
   cp_async_fence,    // between what cp.async brought and the wgmma that reads it
   warps_of_product,  // the four warps of a warpgroup are taken to be brought together by wgmma
   lanes_of_product,  // one lane speaks for its warp after wgmma.wait_group
+  lanes_together,    // one lane speaks for others after they exchange or use registers together
   wait_before_exit,  // for what a bulk copy reads of the block's shared memory
   tensor_fence,      // between tcgen05 and the barrier that passes tensor memory on
   load_wait,         // of a tcgen05.ld whose registers were used, before its cells are given on
   wait_for_product,  // before registers that a wgmma writes: the assembler puts one in where there is none at all
   tile_by_address,   // threads swizzle a tile that begins between two patterns
+  init_by_lanes,     // several lanes of a warp initialise one mbarrier, all alike
   unused_contents,   // of memory that nobody has written: they are computed with, and no result shows it
 };
 

@@ -1,0 +1,25 @@
+// A lane gives a stage back for its warp after a shuffle of what all have loaded: no barrier, but nobody loads later.
+#include "../common.cuh"
+
+extern "C" __global__ void kernel(const u32* x, u32* y) {
+  __shared__ alignas(16) u32 stage[32];
+  __shared__ u64 full, empty;
+  prepare(full, 1, empty, 1);
+  if (threadIdx.x < 32) {
+    for (u32 step = 0; step < 4; ++step) {
+      mbarrier::wait_parity(&full, step & 1);
+      const u32 value = __shfl_xor_sync(~0u, stage[threadIdx.x ^ 1], 1);  // expect: second
+#ifdef REPAIRED
+      __syncwarp();
+#endif
+      if (threadIdx.x == 0) mbarrier::arrive(&empty);
+      y[32 * step + threadIdx.x] = value;
+    }
+  } else if (threadIdx.x == 32) {
+    for (u32 step = 0; step < 4; ++step) {
+      mbarrier::wait_parity(&empty, ~step & 1);
+      mbarrier::arrive_expect_tx(&full, sizeof stage);
+      bulk::load(stage, x + 32 * step, sizeof stage, &full);  // expect: first
+    }
+  }
+}
