@@ -10,41 +10,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tensor_map/hardware_form.hpp"
+#include "tensor_map/packed.hpp"
 #include "tensor_map/rules.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::tensor_map {
 namespace {
 
-// The 128 bytes. Numbers are wide enough for every value tensormap.replace can leave behind, or saturate to one that
-// no rule accepts, so that a wrong value is still wrong when the map is used.
-struct Packed {
-  std::array<char, 4> magic;
-  std::uint8_t version, mode, rank, element;
-  std::uint8_t interleave, swizzle_mode, swizzle_atomicity, l2_promotion;
-  std::uint8_t fill;
-  std::array<std::uint8_t, 3> zero;
-  std::uint64_t address;
-  std::array<std::uint64_t, 5> dims;
-  std::array<std::uint64_t, 4> strides;
-  std::array<std::uint16_t, 5> box;
-  std::array<std::int16_t, 3> lower, upper;
-  std::uint16_t channels, pixels;
-  std::array<std::uint8_t, 5> element_strides;
-  std::uint8_t tail;
-};
-static_assert(sizeof(Packed) == 128 && std::is_trivially_copyable_v<Packed>);
-constexpr std::array<char, 4> magic{'w', 'm', 'T', 'M'};
-constexpr std::uint8_t version = 1;
-
 Packed read(std::span<const std::byte, 128> bytes) {
+  const auto first_half = bytes.first<hardware_bytes>();
+  if (is_hardware_form(first_half)) return read_hardware_form(first_half);
   Packed packed;
   std::memcpy(&packed, bytes.data(), sizeof(packed));
-  if (packed.magic != magic)
+  if (packed.magic != packed_magic)
     throw Error(ErrorCode::invalid_argument,
-                "these 128 bytes are no tensor map of the virtual device: make the map for this device with "
-                "make_tensor_map, and pass it by value or copy all 128 bytes");
-  if (packed.version != version || packed.zero != decltype(packed.zero){} || packed.tail != 0)
+                "these 128 bytes are no tensor map, neither the virtual device's nor one in the hardware's own "
+                "form: make the map for this device with make_tensor_map, and pass it by value or copy all 128 bytes");
+  if (packed.version != packed_version || packed.zero != decltype(packed.zero){} || packed.tail != 0)
     throw Error(ErrorCode::invalid_argument,
                 "this tensor map of the virtual device was overwritten: its reserved bytes have changed");
   return packed;
@@ -54,10 +37,7 @@ Packed read(std::span<const std::byte, 128> bytes) {
 // bytes and put every field in (Triton's tl.make_tensor_descriptor), which the hardware takes.
 Packed read_or_begin(std::span<const std::byte, 128> bytes) {
   if (std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{}; })) return read(bytes);
-  Packed packed{};
-  packed.magic = magic;
-  packed.version = version;
-  return packed;
+  return begin_packed();
 }
 
 template <class T>
@@ -75,13 +55,6 @@ std::optional<Swizzle> swizzle_of(std::uint8_t mode, std::uint8_t atomicity) {
     if (swizzle_codes[i].mode == mode && swizzle_codes[i].atomicity == atomicity) return static_cast<Swizzle>(i);
   return std::nullopt;
 }
-
-// PTX numbers the element types in another order than the driver.
-constexpr std::array<MapElement, 16> ptx_elements{
-    MapElement::u8,       MapElement::u16,          MapElement::u32,           MapElement::i32,
-    MapElement::u64,      MapElement::i64,          MapElement::f16,           MapElement::f32,
-    MapElement::f32_ftz,  MapElement::f64,          MapElement::bf16,          MapElement::tf32,
-    MapElement::tf32_ftz, MapElement::u4x16_align8, MapElement::u4x16_align16, MapElement::u6x16_align16};
 
 template <class Enum>
 Enum enumerator(std::string_view field, std::uint8_t value, Enum last) {
@@ -101,9 +74,7 @@ constexpr std::array<std::string_view, 11> replaceable_names{
 TensorMap encode_virtual(const TensorMapSpec& spec) {
   const Fields fields = to_fields(spec);
   const SwizzleCode swizzle = swizzle_codes.at(static_cast<std::size_t>(fields.swizzle));
-  Packed packed{};
-  packed.magic = magic;
-  packed.version = version;
+  Packed packed = begin_packed();
   packed.mode = static_cast<std::uint8_t>(fields.mode);
   packed.rank = saturate<std::uint8_t>(fields.rank);
   packed.element = static_cast<std::uint8_t>(fields.element);

@@ -12,7 +12,8 @@ namespace wm::tensor_map {
 
 TensorMap encode_virtual(const TensorMapSpec& spec);
 
-// Throws invalid_argument: bytes that are no map of ours, or the rule that the map breaks.
+// Of a map in the hardware's own form too. Throws invalid_argument: bytes that are neither, or the rule that the map
+// breaks.
 Fields decode_virtual(std::span<const std::byte, 128> bytes);
 
 // The fields of tensormap.replace.tile, by their PTX names.
@@ -34,7 +35,7 @@ Replaceable replaceable_from_name(std::string_view name);  // throws invalid_arg
 // tensormap.replace: puts `value`, meaning what PTX says for the field (the rank is one less than the dimensions, a
 // stride is in bytes), into the map. `ordinal` counts dimensions from the innermost, for the fields that have one per
 // dimension. Only the value itself is checked here: a map is judged as a whole when it is used, because a kernel
-// changes one field after another.
+// changes one field after another. A map in the hardware's form becomes one of ours, which can hold wrong values too.
 void replace(std::span<std::byte, 128> bytes, Replaceable field, std::uint32_t ordinal, std::uint64_t value);
 
 }  // namespace wm::tensor_map

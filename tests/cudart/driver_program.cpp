@@ -1,6 +1,7 @@
 // A program of the driver's interface that no nvcc has seen: its PTX is text. What it does is its first argument.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -54,6 +55,33 @@ constexpr char ptx[] = R"(
 }
 )";
 
+// The innermost row of a tensor of four words, fetched through a map that is a parameter.
+constexpr char fetch_ptx[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry fetch(.param .align 64 .b8 map[128], .param .u64 row)
+{
+  .reg .b32 %r<6>; .reg .b64 %rd<4>; .reg .pred %p<2>;
+  .shared .align 128 .b8 tile[16];
+  .shared .align 8 .b64 full;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd1, %rd1;
+  ld.param.u64 %rd2, [row];
+  mbarrier.init.shared::cta.b64 [full], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 16;
+  mov.u32 %r1, 0;
+  cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd1, {%r1}], [full];
+wait:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;
+  @!%p1 bra wait;
+  ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [tile];
+  st.global.v4.u32 [%rd2], {%r2, %r3, %r4, %r5};
+  ret;
+}
+)";
+
 void show(const char* what, cudaError_t status) { std::printf("%s: %s\n", what, cudaGetErrorName(status)); }
 void show(const char* what, CUresult result) {
   const char* name = nullptr;
@@ -61,13 +89,13 @@ void show(const char* what, CUresult result) {
   std::printf("%s: %s\n", what, name);
 }
 
-CUmodule start() {
+CUmodule start(const char* text = ptx) {
   CUcontext context{};
   CUmodule module{};
   cuInit(0);
   cuDevicePrimaryCtxRetain(&context, 0);
   cuCtxSetCurrent(context);
-  cuModuleLoadData(&module, ptx);
+  cuModuleLoadData(&module, text);
   return module;
 }
 CUfunction function(CUmodule module, const char* name) {
@@ -301,6 +329,28 @@ int versions() {
   return 0;
 }
 
+// A tensor map in the hardware's own form, of elements of this type, written without the driver.
+int hardware_map(std::uint64_t type) {
+  const CUfunction fetch = function(start(fetch_ptx), "fetch");
+  CUdeviceptr from{}, to{};
+  cuMemAlloc(&from, 16);
+  cuMemAlloc(&to, 16);
+  const unsigned row[] = {2, 3, 5, 7};
+  unsigned fetched[4] = {};
+  cuMemcpyHtoD(from, row, sizeof(row));
+  CUtensorMap map{};
+  map.opaque[0] = from;
+  map.opaque[1] = 2 | type << 7;           // tiled
+  map.opaque[4] = 3;                       // the tensor's size less one
+  map.opaque[6] = std::uint64_t{3} << 56;  // the box's
+  void* arguments[] = {&map, &to};
+  cuLaunchKernel(fetch, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr);
+  show("fetch", cuCtxSynchronize());
+  cuMemcpyDtoH(fetched, to, sizeof(fetched));
+  std::printf("%u %u %u %u\n", fetched[0], fetched[1], fetched[2], fetched[3]);
+  return 0;
+}
+
 // A library that brings a runtime and kernels of its own.
 int plugin(const char* path) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -322,6 +372,7 @@ int main(int count, char** arguments) {
   if (what == "graph") return graph();
   if (what == "captured") return captured();
   if (what == "versions") return versions();
+  if (what == "hardware_map") return hardware_map(std::strtoull(arguments[2], nullptr, 10));
   if (what == "plugin") return plugin(arguments[2]);
   std::fputs("what?\n", stderr);
   return 2;

@@ -172,6 +172,16 @@ TEST_F(Programs, WaitsIncludeOtherStreamsEventsAndTheWorkOfDestroyedStreams) {
             "device: cudaSuccess\n1\n");
 }
 
+TEST_F(Programs, TensorMapsInTheHardwaresFormAreReadAndTheirMistakesNamed) {
+  const std::string program = driver + " hardware_map ", u32 = "2", none = "14";
+  const Ended judged = start("check " + program + u32);
+  EXPECT_THAT(judged.out, StartsWith("fetch: CUDA_SUCCESS\n2 3 5 7\n"));
+  EXPECT_EQ(judged.status, 0);
+  const Ended wrong = start("run " + program + none);
+  EXPECT_EQ(wrong.out, "fetch: CUDA_ERROR_ILLEGAL_INSTRUCTION\n0 0 0 0\n");
+  EXPECT_THAT(wrong.err, HasSubstr("element type 14, which does not exist"));
+}
+
 TEST_F(Programs, ForksAndThreadsBehave) {
   const Ended ended = start("check " + host + " fork");
   EXPECT_THAT(ended.out, HasSubstr("1 1000 8\n"));

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tensor_map/hardware_form.hpp"
 #include "tensor_map/virtual_form.hpp"
 #include "vgpu/isa/async_copy.hpp"
 #include "vgpu/isa/copies.hpp"
@@ -210,10 +211,17 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
                    : "the tensor map lies in shared memory, where copies cannot read it: keep it "
                      "in the kernel's parameters or in global memory",
                lane, fault::misplaced_tensor_map);
-  const std::byte* bytes = resolve_one(warp, AddressSpace::generic, address, 128, 64, AccessKind::read, lane);
+  std::array<std::byte, 128> bytes{};
+  const auto fetch = [&](std::size_t count) {
+    std::memcpy(bytes.data(), resolve_one(warp, AddressSpace::generic, address, count, 64, AccessKind::read, lane),
+                count);
+  };
+  // The hardware's form has no second half, and an allocation may end where it would be.
+  fetch(tensor_map::hardware_bytes);
+  if (!tensor_map::is_hardware_form(std::span(bytes).first<tensor_map::hardware_bytes>())) fetch(bytes.size());
   Fields map;
   try {
-    map = tensor_map::decode_virtual(std::span<const std::byte, 128>(bytes, 128));
+    map = tensor_map::decode_virtual(bytes);
     copy::unit_of(map);
   } catch (const Error& error) {
     warp.fault(fmt::format("the tensor map at {:#x}: {}", address, error.what()), lane);
