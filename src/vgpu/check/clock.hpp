@@ -25,7 +25,7 @@ enum class Known : u8 {
   map_released,  // changes of tensor maps, released to their proxy; of tcgen05's work, fenced before a synchronisation
   map_acquired,  // and acquired from it; fenced after one
   met,           // read by lanes that then exchanged or used registers together with others of their warp
-  told,          // written, as lanes knew that then did so
+  told,          // written, as lanes knew that then did so; brought by a message, for who waits at block scope
   relied,        // ordered if wgmma brings the lanes and warps of its warpgroup together, which PTX does not promise
 };
 inline constexpr std::size_t ways = 14;

@@ -123,6 +123,7 @@ class Judge final : public Observer {
   bool came_too_early(const Actor& actor, const Stamp& write);
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
   Scope distance(u32 warp, u32 other) const;
+  std::optional<Omission> relies_on_message(const Actor& actor, const Stamp& before) const;
   std::optional<Omission> relies_on_product(const Actor& actor, const Stamp& before, bool before_wrote) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
   Shadow* shadow_of(const Actor& actor, u64 address);

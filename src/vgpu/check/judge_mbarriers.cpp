@@ -171,7 +171,9 @@ void Judge::turn(Mbarrier& barrier) {
   barrier.arriving.learn(async_line(barrier.id), in_every_way(barrier.phase));
   if (barrier.own_messages) barrier.arriving.learn(async_line(barrier.id + 1), plainly(barrier.phase));
   if (barrier.peers_messages) {
-    barrier.arriving.learn(async_line(barrier.id + 2), only_as(Known::control, barrier.phase));
+    Times heard = only_as(Known::control, barrier.phase);
+    of(heard, Known::told) = barrier.phase;
+    barrier.arriving.learn(async_line(barrier.id + 2), heard);
     barrier.peers_arriving.learn(async_line(barrier.id + 2), plainly(barrier.phase));
   }
   barrier.done = barrier.arriving;

@@ -98,6 +98,15 @@ std::optional<Omission> Judge::relies_on_product(const Actor& actor, const Stamp
   return lane_known || before.warp == me.warp ? Omission::lanes_of_product : Omission::warps_of_product;
 }
 
+// Whether it has waited for the message, at the scope of its own block.
+std::optional<Omission> Judge::relies_on_message(const Actor& actor, const Stamp& before) const {
+  if (before.async == 0 || actor.async_proxy) return std::nullopt;
+  const AsyncWork& message = async_[before.async];
+  const bool waited = message.from_peer && message.time != 0 &&
+                      actor.knows.clock.time(async_line(message.line), Known::told) >= message.time;
+  return waited ? std::optional(Omission::message_scope) : std::nullopt;
+}
+
 void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
   const AsyncWork* const earlier = before.async != 0 ? &async_[before.async] : nullptr;
   const bool async = actor.stamp.async != 0;
@@ -110,12 +119,13 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
   const bool cp_async_to_product =
       fence_missing && earlier != nullptr && !earlier->signals && async_[actor.stamp.async].matrix;
-  const std::optional<Omission> by_use = relies_on_use(actor, before, before_wrote);
+  std::optional<Omission> by_wait = relies_on_use(actor, before, before_wrote);
+  if (!by_wait) by_wait = relies_on_message(actor, before);
   const std::optional<Omission> omission = cp_async_to_product ? std::optional(Omission::cp_async_fence)
                                            : fence_missing     ? std::nullopt
-                                           : by_use            ? by_use
+                                           : by_wait           ? by_wait
                                                                : relies_on_product(actor, before, before_wrote);
-  const bool by_product = omission && !by_use && !fence_missing;
+  const bool by_product = omission && !by_wait && !fence_missing;
   const Flaw flaw = by_product                                      ? Flaw::shared_race
                     : fence_missing                                 ? Flaw::missing_proxy_fence
                     : too_early || before_it_was_sent               ? Flaw::read_before_arrival

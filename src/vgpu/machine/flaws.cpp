@@ -177,6 +177,7 @@ constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>
     {Omission::tile_by_address,
      {"ordinary instructions are taken to swizzle a tile by its address, which is no multiple of the pattern",
       "5.5.7"}},
+    {Omission::message_scope, {"a message of another block (st.async) is awaited at block scope", "8.7"}},
     {Omission::init_by_lanes,
      {"several lanes of a warp initialise one mbarrier with one instruction and the same count", "9.7.13.15"}},
     {Omission::unused_contents,

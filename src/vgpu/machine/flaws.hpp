@@ -62,6 +62,7 @@ enum class Omission : u8 {
   load_wait,         // of a tcgen05.ld whose registers were used, before its cells are given on
   wait_for_product,  // before registers that a wgmma writes: the assembler puts one in where there is none at all
   tile_by_address,   // threads swizzle a tile that begins between two patterns
+  message_scope,     // of the wait for an st.async of another block: its own block
   init_by_lanes,     // several lanes of a warp initialise one mbarrier, all alike
   unused_contents,   // of memory that nobody has written: they are computed with, and no result shows it
 };
