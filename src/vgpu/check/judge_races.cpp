@@ -119,12 +119,15 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
   const bool cp_async_to_product =
       fence_missing && earlier != nullptr && !earlier->signals && async_[actor.stamp.async].matrix;
+  const bool word_of_allocation =
+      fence_missing && actor.writes && earlier == nullptr && sites_.effect(before.site).allocates;
   std::optional<Omission> by_wait = relies_on_use(actor, before, before_wrote);
   if (!by_wait) by_wait = relies_on_message(actor, before);
-  const std::optional<Omission> omission = cp_async_to_product ? std::optional(Omission::cp_async_fence)
-                                           : fence_missing     ? std::nullopt
-                                           : by_wait           ? by_wait
-                                                               : relies_on_product(actor, before, before_wrote);
+  const std::optional<Omission> omission = cp_async_to_product  ? std::optional(Omission::cp_async_fence)
+                                           : word_of_allocation ? std::optional(Omission::word_fence)
+                                           : fence_missing      ? std::nullopt
+                                           : by_wait            ? by_wait
+                                                                : relies_on_product(actor, before, before_wrote);
   const bool by_product = omission && !by_wait && !fence_missing;
   const Flaw flaw = by_product                                      ? Flaw::shared_race
                     : fence_missing                                 ? Flaw::missing_proxy_fence

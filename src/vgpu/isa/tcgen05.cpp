@@ -165,7 +165,7 @@ void decode_allocate(FunctionDecoder& d) {
   d.expect_operands(2);
   a.to = d.address(d.operand(0), a.space);
   a.count = d.source(d.operand(1), Type::u32);
-  d.emit(&allocate_op, Effect::access(a.space).by_whole_warp(), a);
+  d.emit(&allocate_op, Effect::access(a.space).by_whole_warp().of_allocation(), a);
 }
 
 void decode_free(FunctionDecoder& d) {

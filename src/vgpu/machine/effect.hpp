@@ -66,6 +66,7 @@ struct Effect {
   bool gathers = false;       // .sync, by registers alone: executed when all lanes that its mask names have come
   bool sources_only = false;  // waits until the groups' sources are read
   bool commits = false;       // waits for what is not committed too
+  bool allocates = false;     // columns of tensor memory: what it writes is their address
   bool first = false;         // op of its instruction, which may be several
   u32 count = 0;              // groups that may stay pending
 
@@ -175,6 +176,11 @@ struct Effect {
   constexpr Effect by_whole_warp(bool yes = true) const {
     Effect effect = *this;
     effect.whole_warp = yes;
+    return effect;
+  }
+  constexpr Effect of_allocation() const {
+    Effect effect = *this;
+    effect.allocates = true;
     return effect;
   }
 };

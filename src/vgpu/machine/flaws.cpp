@@ -160,6 +160,7 @@ constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>
     {Omission::init_fence,
      {"a barrier is initialised by one thread, bar.sync, then a copy signals it, with no fence between", "9.7.13.4"}},
     {Omission::cp_async_fence, {"wgmma reads what cp.async brought, with no proxy fence between", "9.7.15"}},
+    {Omission::word_fence, {"a copy overwrites the word that tcgen05.alloc wrote, with no proxy fence between", "8.6"}},
     {Omission::warps_of_product, {"the four warps of a warpgroup are taken to be brought together by wgmma", "9.7.15"}},
     {Omission::lanes_of_product, {"one lane is taken to speak for its warp after wgmma.wait_group", "9.7.15"}},
     {Omission::lanes_together,

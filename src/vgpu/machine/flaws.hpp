@@ -54,6 +54,7 @@ enum class Flaw : u8 {
 enum class Omission : u8 {
   init_fence,        // of an mbarrier, between its initialisation and copies that signal it
   cp_async_fence,    // between what cp.async brought and the wgmma that reads it
+  word_fence,        // between tcgen05.alloc's word and the copy that overwrites it
   warps_of_product,  // the four warps of a warpgroup are taken to be brought together by wgmma
   lanes_of_product,  // one lane speaks for its warp after wgmma.wait_group
   lanes_together,    // one lane speaks for others after they exchange or use registers together
