@@ -1,10 +1,12 @@
 // How kernels run on the virtual GPU, and what a run did.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,5 +73,11 @@ WARPMILL_API void name_memory(const Device& device, std::uint64_t address, const
 // The memory at `address` (of one allocation) counts as never written, whatever it holds: the judge reports reads of
 // it.
 WARPMILL_API void mark_unwritten(const Device& device, std::uint64_t address);
+
+// The caller's own memory becomes the device's too, under its own address, until it is unmapped: kernels read and write
+// it where it lies, and the caller leaves it alone while one runs. Throws invalid_argument where it is empty or part of
+// it is mapped already, or, of what is unmapped, where no mapped memory begins.
+WARPMILL_API void map_memory(const Device& device, std::span<std::byte> memory);
+WARPMILL_API void unmap_memory(const Device& device, const std::byte* memory);
 
 }  // namespace wm::vgpu

@@ -30,25 +30,13 @@ def _sizes(sizes: Sizes) -> Tuple[int, int, int]:
 
 
 class Loaded:
-    """A kernel on one device."""
+    """A kernel on one device, of a module whose handle it takes."""
 
-    def __init__(self, kernel: "Kernel", on: Device) -> None:
+    def __init__(self, module: int, entry: str, ptx: str, log: str = "", lost_speed: Sequence[str] = ()) -> None:
         self.handle = None
-        defines = _texts([name if value is None else f"{name}={value}" for name, value in kernel.defines.items()])
-        includes, names = _texts(kernel.include_folders), _texts([kernel.entry] if "<" in kernel.entry else [])
-        request = _library.CompileRequest(
-            name=kernel.name.encode(), source=kernel.source.encode(), arch=(kernel.arch or on.arch).encode(),
-            defines=defines, includes=includes, names=names, line_table=on.is_virtual)
-        program = _library.handle(lib.wm_compile, ctypes.byref(request))
+        self.ptx, self.log, self.lost_speed = ptx, log, list(lost_speed)
         try:
-            self.ptx: str = lib.wm_program_ptx(program).decode()
-            self.log: str = lib.wm_program_log(program).decode()
-            self.lost_speed: List[str] = lib.wm_program_lost_speed(program).decode().splitlines()
-            module = _library.handle(lib.wm_module_load, on.handle, program)
-        finally:
-            lib.wm_program_free(program)
-        try:
-            self.handle = _library.handle(lib.wm_module_kernel, module, kernel.entry.encode())
+            self.handle = _library.handle(lib.wm_module_kernel, module, entry.encode())
         finally:
             lib.wm_module_free(module)
         info = _library.KernelInfo()
@@ -90,12 +78,38 @@ class Kernel:
         self.defines, self.include_folders = dict(defines or {}), list(include_folders)
         self._loaded: Dict[str, Loaded] = {}
 
+    @staticmethod
+    def of_ptx(ptx: str, entry: str, *, name: str = "kernel.ptx") -> "Kernel":
+        """A kernel that a compiler has made of something else: its PTX, and its name there. Launched and judged as any.
+
+        >>> ptx = wm.Kernel('extern "C" __global__ void add(float* x, float y) { *x += y; }', "add").on("virtual").ptx
+        >>> x = np.zeros(1, np.float32)
+        >>> wm.Kernel.of_ptx(ptx, "add")[1, 1](x, 1.5)
+        >>> x
+        array([1.5], dtype=float32)
+        """
+        return _OfPtx(ptx, entry, name=name)
+
     def on(self, device: Any) -> Loaded:
         """The kernel on a device: its PTX, the compiler's log, its registers."""
         where = open_device(device)
         if where.id not in self._loaded:
-            self._loaded[where.id] = Loaded(self, where)
+            self._loaded[where.id] = self._load(where)
         return self._loaded[where.id]
+
+    def _load(self, on: Device) -> Loaded:
+        defines = _texts([name if value is None else f"{name}={value}" for name, value in self.defines.items()])
+        includes, names = _texts(self.include_folders), _texts([self.entry] if "<" in self.entry else [])
+        request = _library.CompileRequest(
+            name=self.name.encode(), source=self.source.encode(), arch=(self.arch or on.arch).encode(),
+            defines=defines, includes=includes, names=names, line_table=on.is_virtual)
+        program = _library.handle(lib.wm_compile, ctypes.byref(request))
+        try:
+            return Loaded(_library.handle(lib.wm_module_load, on.handle, program), self.entry,
+                          lib.wm_program_ptx(program).decode(), lib.wm_program_log(program).decode(),
+                          lib.wm_program_lost_speed(program).decode().splitlines())
+        finally:
+            lib.wm_program_free(program)
 
     def __getitem__(self, shape: Any) -> "Launch":
         parts = shape if isinstance(shape, tuple) else (shape,)
@@ -104,6 +118,14 @@ class Kernel:
                              "kernel[grid, block, cluster, shared]")
         grid, block, cluster, shared = parts + (None, 0)[len(parts) - 2:]
         return Launch(self, grid, block, cluster, shared)
+
+
+class _OfPtx(Kernel):
+    """Its source is PTX."""
+
+    def _load(self, on: Device) -> Loaded:
+        module = _library.handle(lib.wm_module_load_ptx, on.handle, self.source.encode(), self.name.encode())
+        return Loaded(module, self.entry, self.source)
 
 
 class Launch:

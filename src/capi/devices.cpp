@@ -103,3 +103,14 @@ wm_status wm_buffer_name(wm_buffer* buffer, const char* name) {
     vgpu::name_memory(own.device(), own.address(), &at(name, "name"));
   });
 }
+
+wm_status wm_memory_map(const wm_device* device, void* memory, std::size_t bytes, const char* name) {
+  return guarded([&] {
+    const Device& own = at(device, "device").device;
+    vgpu::map_memory(own, bytes_at<std::byte>(memory, bytes));
+    if (name) vgpu::name_memory(own, reinterpret_cast<std::uint64_t>(memory), name);
+  });
+}
+wm_status wm_memory_unmap(const wm_device* device, const void* memory) {
+  return guarded([&] { vgpu::unmap_memory(at(device, "device").device, static_cast<const std::byte*>(memory)); });
+}

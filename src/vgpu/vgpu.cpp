@@ -51,6 +51,8 @@ void Machine::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
 }
 
 void Machine::map_host(std::span<std::byte> bytes) { state_->memory.map_host(bytes.data(), bytes.size()); }
+void Machine::lend(std::span<std::byte> bytes) { state_->memory.lend(bytes.data(), bytes.size()); }
+void Machine::unmap_host(const std::byte* host) { state_->memory.unmap_host(host); }
 
 void Machine::move(std::uint64_t destination, std::uint64_t source, std::size_t bytes) {
   if (bytes == 0) return;

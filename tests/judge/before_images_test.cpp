@@ -41,6 +41,21 @@ TEST(BeforeImages, AreNotWholeWhereWhatWasWrittenCannotBePutBack) {
   }
 }
 
+// Whoever lends memory leaves it alone meanwhile. It may begin and end in the middle of a page, beside another's.
+TEST(BeforeImages, KeepLentMemoryAndNothingAroundIt) {
+  Memory memory(1 << 20);
+  alignas(512) static std::byte of_host[512];
+  std::memset(of_host, 1, sizeof of_host);
+  memory.lend(of_host + 48, 16);
+  memory.lend(of_host + 64, 100);
+  BeforeImages before(memory);
+  before.keep(reinterpret_cast<u64>(of_host), sizeof of_host);
+  std::memset(of_host, 2, sizeof of_host);
+  EXPECT_TRUE(before.whole());
+  EXPECT_EQ(before.pages(), (Images{{reinterpret_cast<u64>(of_host + 48), std::vector<std::byte>(16, std::byte{1})},
+                                    {reinterpret_cast<u64>(of_host + 64), std::vector<std::byte>(100, std::byte{1})}}));
+}
+
 TEST(MemoryAlone, IsGrantedToTheOnlyUserAndKeepsOthersWaiting) {
   Memory memory(1 << 20);
   const Memory::Use use(memory);

@@ -60,6 +60,20 @@ class Kernels(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "scale"):
             wm.Kernel(SCALE.replace("template <int times>", 'extern "C"').replace("* times", ""), "absent").on("virtual")
 
+    def test_ptx_of_another_compiler_is_launched_and_judged(self):
+        ptx = wm.Kernel(SCALE, "scale<2>").on("virtual").ptx
+        entry = next(line for line in ptx.splitlines() if ".entry" in line).split()[-1].rstrip("(")
+        kernel, x = wm.Kernel.of_ptx(ptx, entry), np.ones(4, np.float32)
+        kernel[1, 32](x, 1.5, 4)
+        self.assertEqual(x.tolist(), [3] * 4)
+        self.assertTrue(wm.check(kernel[1, 32], x, 1.5, 4).clean)
+        report = wm.check(kernel[1, 32], x, 1.5, 5)
+        self.assertEqual({finding.name for finding in report.findings}, {"out-of-bounds"})
+        with self.assertRaisesRegex(RuntimeError, "absent"):
+            wm.Kernel.of_ptx(ptx, "absent")[1, 32](x, 1.5, 4)
+        with self.assertRaisesRegex(RuntimeError, "mine.ptx"):
+            wm.Kernel.of_ptx(ptx.replace("ret;", "nonsense;"), entry, name="mine.ptx").on("virtual")
+
     def test_what_the_library_tells_is_logged(self):
         source = f'extern "C" __global__ void once() {{}} // {os.urandom(8).hex()}'  # not in the cache
         with self.assertLogs("warpmill", "INFO") as logged:

@@ -37,6 +37,27 @@ struct Block16 {
 
 }  // namespace
 
+TEST(MappedMemory, IsTheDevicesUntilItIsUnmapped) {
+  const Module module = Module::load_ptx(hopper(), test::add_ptx, "add.ptx");
+  std::vector<std::uint32_t> values(100);
+  std::iota(values.begin(), values.end(), 0u);
+  const std::span<std::byte> memory = std::as_writable_bytes(std::span(values));
+  const auto add = [&](std::uint32_t count) {
+    launch(Stream::wrap(hopper(), nullptr), module.kernel("add"), {.grid = {1}, .block = {128}}, values.data(),
+           values.data(), count, 5);
+  };
+  vgpu::map_memory(hopper(), memory);
+  add(100);
+  EXPECT_EQ(values[0], 5u);
+  EXPECT_EQ(values[99], 104u);
+  EXPECT_REFUSED(add(101), execution, "past the end of `host memory` of 400 bytes");
+  EXPECT_REFUSED(vgpu::map_memory(hopper(), memory.subspan(396)), invalid_argument, "mapped already");
+  EXPECT_REFUSED(vgpu::unmap_memory(hopper(), memory.data() + 4), invalid_argument, "no mapped memory");
+  vgpu::unmap_memory(hopper(), memory.data());
+  EXPECT_REFUSED(add(100), execution, "lie in no allocation");
+  EXPECT_REFUSED(vgpu::map_memory(hopper(), memory.first(0)), invalid_argument, "no bytes");
+}
+
 TEST(Launch, RunsAKernelOnViewsAndNumbers) {
   std::vector<std::int32_t> values(1000);
   std::iota(values.begin(), values.end(), 0);

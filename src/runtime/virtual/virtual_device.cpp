@@ -182,6 +182,8 @@ class VirtualDevice final : public Backend {
 
   void name(std::uint64_t address, std::string name) { machine_->name(address, std::move(name)); }
   void forget(std::uint64_t address) { machine_->forget(address); }
+  void map(std::span<std::byte> memory) { machine_->lend(memory); }
+  void unmap(const std::byte* memory) { machine_->unmap_host(memory); }
 
   void set_options(const vgpu::RunOptions& options) {
     const std::lock_guard lock(mutex_);
@@ -208,7 +210,8 @@ class VirtualDevice final : public Backend {
 VirtualDevice& virtual_device(const Device& device) {
   if (auto* found = dynamic_cast<VirtualDevice*>(&device.backend())) return *found;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is not a virtual device, and has no run options or reports", device.info().id));
+              fmt::format("{} is not a virtual device, and has neither run options, reports nor mapped memory",
+                          device.info().id));
 }
 
 }  // namespace
@@ -243,5 +246,7 @@ void name_memory(const Device& device, std::uint64_t address, const std::string&
   runtime::virtual_device(device).name(address, name);
 }
 void mark_unwritten(const Device& device, std::uint64_t address) { runtime::virtual_device(device).forget(address); }
+void map_memory(const Device& device, std::span<std::byte> memory) { runtime::virtual_device(device).map(memory); }
+void unmap_memory(const Device& device, const std::byte* memory) { runtime::virtual_device(device).unmap(memory); }
 
 }  // namespace wm::vgpu

@@ -9,18 +9,24 @@ namespace wm::vgpu::check {
 
 void BeforeImages::keep_page(u64 page) {
   recent_ = page;
-  const u64 address = page * page_bytes;
-  const Region region = memory_.find(address);
-  if (!region.holds(address, 1) || region.of_host || is_heap(address)) {
+  const u64 begin = page * page_bytes;
+  const std::vector<Region> regions = memory_.overlapping(begin, page_bytes);
+  whole_ &= !regions.empty();
+  for (const Region& region : regions) keep_part(region, begin);
+}
+
+void BeforeImages::keep_part(const Region& region, u64 page_begin) {
+  const u64 first = std::max(page_begin, region.address);
+  const u64 bytes = std::min(page_begin + page_bytes, region.address + region.bytes) - first;
+  if ((region.of_host && !region.lent) || is_heap(first)) {
     whole_ = false;
     return;
   }
-  const auto [kept, added] = pages_.try_emplace(address);
+  const auto [kept, added] = pages_.try_emplace(first);
   if (!added) return;
-  const u64 bytes = std::min(page_bytes, region.address + region.bytes - address);
   whole_ &= (bytes_ += bytes) <= most_bytes;
   if (!whole_) return;
-  const std::byte* const host = region.host + (address - region.address);
+  const std::byte* const host = region.host + (first - region.address);
   kept->second.assign(host, host + bytes);
 }
 

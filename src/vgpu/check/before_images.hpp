@@ -9,7 +9,7 @@
 
 namespace wm::vgpu::check {
 
-using Images = std::map<u64, std::vector<std::byte>>;  // pages by address
+using Images = std::map<u64, std::vector<std::byte>>;  // pages by address, or what of them is allocated
 
 class BeforeImages {
  public:
@@ -22,13 +22,14 @@ class BeforeImages {
   }
   const Images& pages() const { return pages_; }
   // Whether all that was written can be put back. What lies in the heap, which kernels take and give back, or in the
-  // host's own memory, where somebody may look at it, cannot.
+  // host's own memory, where somebody may look at it unless it was lent, cannot.
   bool whole() const { return whole_; }
 
  private:
   static constexpr u64 page_bytes = 512;  // what allocations begin at multiples of
   static constexpr u64 most_bytes = u64{1} << 30;
   void keep_page(u64 page);
+  void keep_part(const Region& region, u64 page_begin);
 
   const Memory& memory_;
   Images pages_;

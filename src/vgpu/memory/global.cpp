@@ -69,16 +69,26 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
   return address;
 }
 
-void Memory::map_host(std::byte* host, u64 bytes) {
+void Memory::map(std::byte* host, u64 bytes, bool lent) {
   const u64 address = reinterpret_cast<std::uintptr_t>(host);
+  if (bytes == 0) throw Error(ErrorCode::invalid_argument, "there is no memory of no bytes to map");
   std::unique_lock lock(mutex_);
   const auto above = live_.lower_bound(address);
   const Allocation* below = locate(address);
   if ((above != live_.end() && above->first - address < bytes) || (below != nullptr && below->holds(address, 1)))
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} bytes of the host at {:#x} are mapped already, or part of them", bytes, address));
-  live_.emplace(address,
-                Allocation{{.address = address, .bytes = bytes, .host = host, .of_host = true}, "host memory", false});
+  const Region region{.address = address, .bytes = bytes, .host = host, .of_host = true, .lent = lent};
+  live_.emplace(address, Allocation{region, "host memory", false});
+}
+
+void Memory::unmap_host(const std::byte* host) {
+  const u64 address = reinterpret_cast<std::uintptr_t>(host);
+  std::unique_lock lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end() || !found->second.of_host)
+    throw Error(ErrorCode::invalid_argument, fmt::format("no mapped memory of the host begins at {:#x}", address));
+  live_.erase(found);
 }
 
 void Memory::free(u64 address) noexcept {
@@ -151,6 +161,16 @@ Region Memory::find(u64 address) const {
   std::shared_lock lock(mutex_);
   const Allocation* a = locate(address);
   return a != nullptr && a->holds(address, 1) ? static_cast<const Region&>(*a) : Region{};
+}
+
+std::vector<Region> Memory::overlapping(u64 address, u64 bytes) const {
+  std::shared_lock lock(mutex_);
+  std::vector<Region> found;
+  const Allocation* below = locate(address);
+  if (below != nullptr && below->holds(address, 1)) found.push_back(*below);
+  for (auto next = live_.upper_bound(address); next != live_.end() && next->first - address < bytes; ++next)
+    found.push_back(next->second);
+  return found;
 }
 
 std::byte* Memory::at(u64 address, u64 bytes, const char* what) const {

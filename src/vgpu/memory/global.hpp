@@ -23,6 +23,7 @@ struct Region {
   std::byte* host = nullptr;
   bool read_only = false;  // .const variables
   bool of_host = false;    // mapped by the caller, who owns the bytes
+  bool lent = false;       // and leaves them alone while a kernel runs
 
   bool holds(u64 first, u64 count) const { return first - address < bytes && count <= bytes - (first - address); }
 };
@@ -42,9 +43,12 @@ class Memory {
   // Zero-filled, aligned to 512 bytes. Throws out_of_memory.
   u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
   void free(u64 address) noexcept;
-  // The caller's own memory, under its own address, until it is freed here; it counts as written. Throws
-  // invalid_argument where part of it is there already.
-  void map_host(std::byte* host, u64 bytes);
+  // The caller's own memory, under its own address, until it is unmapped or freed here; it counts as written. What is
+  // lent the caller leaves alone while a kernel runs. Throws invalid_argument where part of it is there already, or
+  // nothing is mapped.
+  void map_host(std::byte* host, u64 bytes) { map(host, bytes, false); }
+  void lend(std::byte* host, u64 bytes) { map(host, bytes, true); }
+  void unmap_host(const std::byte* host);
 
   // malloc and free of kernels. What a kernel allocates outlives its launch, as on the chip; what it frees is reused at
   // once, under another address. 0 where the heap is full.
@@ -53,6 +57,7 @@ class Memory {
 
   // The live allocation that holds `address`, or an empty region. One of the heap may be gone any moment.
   Region find(u64 address) const;
+  std::vector<Region> overlapping(u64 address, u64 bytes) const;  // all that are live, in order
   // The host bytes of a range that must lie in one allocation; throws invalid_argument with `what` and the reason.
   std::byte* at(u64 address, u64 bytes, const char* what) const;
   // Why an access is wrong: "8 bytes at 0x... are 4 bytes past the end of ...".
@@ -103,6 +108,7 @@ class Memory {
   };
 
  private:
+  void map(std::byte* host, u64 bytes, bool lent);
   const Allocation* locate(u64 address) const;  // the last allocation at or below `address`
   Allocation* locate(u64 address) { return const_cast<Allocation*>(std::as_const(*this).locate(address)); }
   const Allocation* locate_freed(u64 address) const;  // the remembered one that holds `address`
