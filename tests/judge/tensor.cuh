@@ -26,13 +26,18 @@ WM_DEVICE void fill(Operands& tile, const u32* ones) {
   fence::proxy_async_shared();
 }
 
-// Operands are there, `done` is ready for one arrival, columns are allocated.
-WM_DEVICE TensorAddress begin(Operands& tile, const u32* ones, TensorAddress& place, u64& done) {
-  fill(tile, ones);
+// Columns are allocated, `done` is ready for one arrival.
+WM_DEVICE TensorAddress allocate(TensorAddress& place, u64& done) {
   if (first_warp()) tcgen05::allocate<1>(&place, columns);
   prepare(done, 1);
   tcgen05::fence_after_thread_sync();
   return place;
+}
+
+// The same, and operands are there.
+WM_DEVICE TensorAddress begin(Operands& tile, const u32* ones, TensorAddress& place, u64& done) {
+  fill(tile, ones);
+  return allocate(place, done);
 }
 
 // One thread: d (+)= a b, and word of it.

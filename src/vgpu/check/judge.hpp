@@ -48,6 +48,7 @@ class Judge final : public Observer {
   void out_of_bounds(const Fault& fault) override;
   void lanes_differ(const Warp& warp, const Op& op, u32 lane, u64 address, u32 bytes) override;
   void names_foreign_lane(const Warp& warp, u32 lane) override;
+  void tolerates(const Warp& warp, Omission what, const std::string& operand) override;
   void shuffles_absent(const Warp& warp, const Op& op, u32 lane, u32 from) override;
   void access_range(const Warp& warp, AccessKind kind, const MemoryRange& range, u32 lane) override;
   void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) override;

@@ -117,8 +117,9 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   // A read of what a copy brings: in the order of this run, or, where memory held nothing yet, the other way round.
   const bool too_early = earlier != nullptr && before_wrote && !actor.writes && !came_too_early(actor, before);
   const bool before_it_was_sent = async && actor.writes && !before_wrote && !was_written;
+  const AsyncWork& own = async_[actor.stamp.async];
   const bool cp_async_to_product =
-      fence_missing && earlier != nullptr && !earlier->signals && async_[actor.stamp.async].matrix;
+      fence_missing && earlier != nullptr && !earlier->signals && (own.matrix || (own.tensor && !actor.writes));
   const bool word_of_allocation =
       fence_missing && actor.writes && earlier == nullptr && sites_.effect(before.site).allocates;
   std::optional<Omission> by_wait = relies_on_use(actor, before, before_wrote);

@@ -106,6 +106,16 @@ void Judge::names_foreign_lane(const Warp& warp, u32 lane) {
   });
 }
 
+void Judge::tolerates(const Warp& warp, Omission what, const std::string& operand) {
+  findings_.report(Flaw::tolerated_operand, what, running_, 0, [&](Finding& finding) {
+    finding.message = operand;
+    finding.help = what == Omission::descriptor_version
+                       ? "set bits 46-48 of the descriptor to 1"
+                       : "write .shared::cluster, whose address has 32 bits, or make the address generic (cvta.shared)";
+    finding.places = {place(stamp(warp, warp.started(), running_), "gives it")};
+  });
+}
+
 // The two are ordered by a barrier: what PTX asks for around it, CUTLASS leaves out.
 void Judge::check_tensor_fence(const Actor& actor, const Stamp& before, bool before_wrote, u64 address, u64 bytes) {
   if (before.async == 0 || actor.stamp.async == 0 || before.warp == actor.stamp.warp) return;

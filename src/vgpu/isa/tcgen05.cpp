@@ -50,6 +50,19 @@ void check_columns(const Warp& warp, const Block& block, u32 column, u32 count, 
                lane, fault::unallocated_columns);
 }
 
+numeric::TensorDescriptor matrix_at(const Warp& warp, u64 bits, numeric::Element element, bool mn_major,
+                                    const char* whose, u32 lane) {
+  using numeric::TensorDescriptor;
+  if (const std::string why = TensorDescriptor::refusal(bits, element, mn_major); !why.empty())
+    warp.fault(fmt::format("{}'s {}", whose, why), lane);
+  Observer* const observer = warp.launch().observer;
+  if (observer != nullptr && TensorDescriptor::is_of_wgmma(bits))
+    observer->tolerates(
+        warp, Omission::descriptor_version,
+        fmt::format("{}'s descriptor {:#018x} has 0 in bits 46-48, as wgmma's do, where tcgen05 has 1", whose, bits));
+  return TensorDescriptor::decode(bits);
+}
+
 u64 tensor_stream(const Warp& warp, u32 lane) { return reinterpret_cast<u64>(&warp) + lane; }
 
 u64 cell_address(const Block& block, u32 lane, u32 column) {
@@ -210,6 +223,20 @@ class CommitArrival final : public AsyncOperation {
   u64 barrier_;
 };
 
+// Of a generic address. Chips take the lower half of one: compilers leave an address of shared memory as it is.
+u64 barrier_of_commit(const Warp& warp, u64 address, u32 lane) {
+  const Located at = locate(address);
+  if (at.space == AddressSpace::shared_cluster) return at.address;
+  if (address >> 32 != 0) warp.fault("an mbarrier lies in shared memory", lane);
+  if (Observer* observer = warp.launch().observer)
+    observer->tolerates(
+        warp, Omission::commit_address,
+        fmt::format(
+            "tcgen05.commit without .shared::cluster takes a generic address, and {:#x} is one of shared memory",
+            address));
+  return address;
+}
+
 Step commit_op(Warp& warp, const Op& op, u32 active) {
   const auto& c = op.as<Commit>();
   LaneAddresses barriers;
@@ -219,11 +246,7 @@ Step commit_op(Warp& warp, const Op& op, u32 active) {
     enter_cta_group(warp, c.group, i);
     warp.block().tensor.open = nullptr;
     u64 barrier = barriers[i];
-    if (c.space == AddressSpace::generic) {
-      const Located at = locate(barrier);
-      if (at.space != AddressSpace::shared_cluster) warp.fault("an mbarrier lies in shared memory", i);
-      barrier = at.address;
-    }
+    if (c.space == AddressSpace::generic) barrier = barrier_of_commit(warp, barrier, i);
     const u32* mask = c.multicast ? &warp.source32(c.mask)[i] : nullptr;
     for (const Destination& to : destinations(warp, i, barrier, barrier, mask)) {
       resolve_one(warp, AddressSpace::shared_cluster, to.barrier, 8, 8, AccessKind::atomic, i);

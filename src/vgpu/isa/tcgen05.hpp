@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vgpu/isa/decoder.hpp"
+#include "vgpu/isa/numeric/tensor_descriptor.hpp"
 #include "vgpu/machine/async.hpp"
 #include "vgpu/machine/block.hpp"
 
@@ -15,6 +16,9 @@ void enter_cta_group(Warp& warp, u32 group, u32 lane);
 
 // Faults where not all of these columns are there and allocated by the block.
 void check_columns(const Warp& warp, const Block& block, u32 column, u32 count, u32 lane);
+// Faults where no matrix of `element`s lies as the descriptor says; `whose`: "A", for messages.
+numeric::TensorDescriptor matrix_at(const Warp& warp, u64 bits, numeric::Element element, bool mn_major,
+                                    const char* whose, u32 lane);
 
 // Products, copies and commits of a thread take place in the order of their issue.
 u64 tensor_stream(const Warp& warp, u32 lane);

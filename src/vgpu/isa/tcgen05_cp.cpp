@@ -97,10 +97,8 @@ Step copy_op(Warp& warp, const Op& op, u32 active) {
     if (at.lane != 0)
       warp.fault(fmt::format("the copy begins at lane {} of tensor memory: it begins at lane 0", at.lane), i,
                  fault::misaligned);
-    const u64 bits = warp.source64(c.from)[i];
-    if (const std::string why = TensorDescriptor::refusal(bits, numeric::Element::u8, false); !why.empty())
-      warp.fault("the source's " + why, i);
-    const TensorDescriptor from = TensorDescriptor::decode(bits);
+    const TensorDescriptor from =
+        matrix_at(warp, warp.source64(c.from)[i], numeric::Element::u8, false, "the source", i);
     std::vector<const Block*> blocks{&warp.block()};
     if (c.group == 2) blocks.push_back(peer_of(warp.block()));
     CopyIssue issue;

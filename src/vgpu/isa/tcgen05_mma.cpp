@@ -196,13 +196,10 @@ void multiply_one(Warp& warp, const Multiply& m, u32 d_bits, u32 a_bits, u32 a_s
   step.negate = instruction.negate_a() != instruction.negate_b();
   step.accumulate = warp.predicate(m.accumulate) >> lane & 1;
   step.scale = m.scale;
-  const auto matrix = [&](Operand from, Element element, bool mn_major, char operand) {
-    const u64 bits = warp.source64(from)[lane];
-    if (const std::string why = TensorDescriptor::refusal(bits, element, mn_major); !why.empty())
-      warp.fault(fmt::format("{}'s {}", operand, why), lane);
-    return TensorDescriptor::decode(bits);
+  const auto matrix = [&](Operand from, Element element, bool mn_major, const char* whose) {
+    return matrix_at(warp, warp.source64(from)[lane], element, mn_major, whose, lane);
   };
-  step.b = matrix(m.b, shape.b, step.b_mn_major, 'B');
+  step.b = matrix(m.b, shape.b, step.b_mn_major, "B");
   check_first_lane(warp, shape, shape.d.lane, 'D', lane);
   const auto blocks = blocks_of(warp, shape.blocks);
   if (m.form.a_in_tensor_memory) {
@@ -210,7 +207,7 @@ void multiply_one(Warp& warp, const Multiply& m, u32 d_bits, u32 a_bits, u32 a_s
     check_first_lane(warp, shape, step.a_cells->lane, 'A', lane);
     for (const Block* block : blocks) check_columns(warp, *block, step.a_cells->column, 8, lane);
   } else {
-    step.a = matrix(m.a, shape.a, step.a_mn_major, 'A');
+    step.a = matrix(m.a, shape.a, step.a_mn_major, "A");
   }
   for (const Block* block : blocks) check_columns(warp, *block, shape.d.column, columns_of_d(shape), lane);
   if (m.form.scale_group != 0) {

@@ -44,6 +44,7 @@ enum class Flaw : u8 {
   foreign_lanes,
   wrong_peer_barrier,
   unequal_pair,
+  tolerated_operand,
   execution_fault,
   bank_conflicts,
   uncoalesced,
@@ -52,20 +53,22 @@ enum class Flaw : u8 {
 
 // What PTX demands and released code omits everywhere without harm seen.
 enum class Omission : u8 {
-  init_fence,        // of an mbarrier, between its initialisation and copies that signal it
-  cp_async_fence,    // between what cp.async brought and the wgmma that reads it
-  word_fence,        // between tcgen05.alloc's word and the copy that overwrites it
-  warps_of_product,  // the four warps of a warpgroup are taken to be brought together by wgmma
-  lanes_of_product,  // one lane speaks for its warp after wgmma.wait_group
-  lanes_together,    // one lane speaks for others after they exchange or use registers together
-  wait_before_exit,  // for what a bulk copy reads of the block's shared memory
-  tensor_fence,      // between tcgen05 and the barrier that passes tensor memory on
-  load_wait,         // of a tcgen05.ld whose registers were used, before its cells are given on
-  wait_for_product,  // before registers that a wgmma writes: the assembler puts one in where there is none at all
-  tile_by_address,   // threads swizzle a tile that begins between two patterns
-  message_scope,     // of the wait for an st.async of another block: its own block
-  init_by_lanes,     // several lanes of a warp initialise one mbarrier, all alike
-  unused_contents,   // of memory that nobody has written: they are computed with, and no result shows it
+  init_fence,          // of an mbarrier, between its initialisation and copies that signal it
+  cp_async_fence,      // between what cp.async brought and the product that reads it
+  word_fence,          // between tcgen05.alloc's word and the copy that overwrites it
+  warps_of_product,    // the four warps of a warpgroup are taken to be brought together by wgmma
+  lanes_of_product,    // one lane speaks for its warp after wgmma.wait_group
+  lanes_together,      // one lane speaks for others after they exchange or use registers together
+  wait_before_exit,    // for what a bulk copy reads of the block's shared memory
+  tensor_fence,        // between tcgen05 and the barrier that passes tensor memory on
+  load_wait,           // of a tcgen05.ld whose registers were used, before its cells are given on
+  wait_for_product,    // before registers that a wgmma writes: the assembler puts one in where there is none at all
+  tile_by_address,     // threads swizzle a tile that begins between two patterns
+  descriptor_version,  // bits 46-48 of a descriptor for tcgen05
+  commit_address,      // tcgen05.commit's, made generic
+  message_scope,       // of the wait for an st.async of another block: its own block
+  init_by_lanes,       // several lanes of a warp initialise one mbarrier, all alike
+  unused_contents,     // of memory that nobody has written: they are computed with, and no result shows it
 };
 
 // Its entry of finding_kinds().

@@ -87,6 +87,8 @@ class Observer {
   virtual void shuffles_absent(const Warp& warp, const Op& op, u32 lane, u32 from) = 0;
   // An address in tensor memory names this lane, which the warp does not reach; it gets the same of its own quarter.
   virtual void names_foreign_lane(const Warp& warp, u32 lane) = 0;
+  // An operand is not as PTX has it; chips take it, and so does this one.
+  virtual void tolerates(const Warp& warp, Omission what, const std::string& operand) = 0;
   virtual void barrier_arrives(const Warp& warp, u32 lanes, u32 barrier, u32 threads, bool waits) = 0;
   virtual void barrier_passes(const Warp& warp, u32 lanes, u32 barrier) = 0;
 

@@ -152,9 +152,7 @@ TensorDescriptor TensorDescriptor::decode(std::uint64_t bits) {
 std::string TensorDescriptor::refusal(std::uint64_t bits, Element element, bool mn_major) {
   const auto field = [&](int from, int width) { return bits >> from & ((std::uint64_t{1} << width) - 1); };
   const auto why = [&]() -> std::string {
-    if (field(46, 3) != 1)
-      return fmt::format("bits 46-48 are {} where tcgen05 has 1{}", field(46, 3),
-                         field(46, 3) == 0 ? ": it looks like a descriptor of wgmma" : "");
+    if (field(46, 3) > 1) return fmt::format("bits 46-48 are {} where tcgen05 has 1", field(46, 3));
     if (field(14, 2) != 0 || field(30, 2) != 0 || field(53, 8) != 0) return "bits 14-15, 30-31 and 53-60 are not zero";
     if (field(49, 3) != 0) return fmt::format("bits 49-51 give a base offset of {}: only 0 is confirmed", field(49, 3));
     if (field(52, 1) != 0) return "bit 52 makes the leading offset an address, which is of sm_103a";

@@ -58,7 +58,8 @@ struct TensorDescriptor {
   bool wide_atoms = false;  // 128 bytes in atoms of 32: MN-major tf32 alone
 
   static TensorDescriptor decode(std::uint64_t bits);
-  // Why no matrix of `element`s lies like this; empty where it may.
+  // Why no matrix of `element`s lies like this; empty where it may, and for one of wgmma, which differs in bits 46-48.
+  static bool is_of_wgmma(std::uint64_t bits) { return (bits >> 46 & 7) == 0; }
   static std::string refusal(std::uint64_t bits, Element element, bool mn_major);
 
   // 16 bytes of `row`, chunk 0 or 1 of the 32 that a step takes along k.
