@@ -27,7 +27,12 @@ ifneq ($(filter test test-long fuzz,$(MAKECMDGOALS)),)
 SETUP += --fuzz
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-long test-cutlass test-gpu bench bench-vgpu bench-judge fuzz format install wheel
+# Triton is large too.
+ifneq ($(filter test-long test-triton,$(MAKECMDGOALS)),)
+SETUP += --triton
+endif
+
+.PHONY: help setup configure configure-bench build demo test test-long test-cutlass test-triton test-gpu bench bench-vgpu bench-judge fuzz format install wheel
 .NOTPARALLEL:
 
 help:
@@ -35,6 +40,7 @@ help:
 	@echo 'make test        build, run all tests that need no GPU, check the formatting'
 	@echo 'make test-long   the same, and what takes more than an hour: many more random products, orders of events, fuzz inputs'
 	@echo 'make test-cutlass  build CUTLASS examples with nvcc, run and judge them: hours at first, then what has changed'
+	@echo 'make test-triton  kernels of Triton and Gluon, by Triton itself, run and judged: a minute, after 1 GB from PyPI'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
@@ -70,6 +76,9 @@ test-long: build
 test-cutlass: configure
 	@$(COMPILE) --target warpmill_program
 	@scripts/cutlass-examples $(BUILD) --table bench/results/cutlass.md
+
+test-triton: build
+	@ctest --test-dir $(BUILD) --output-on-failure -R test_with_triton
 
 test-gpu: build
 	@scripts/test-gpu $(BUILD)

@@ -104,10 +104,10 @@ std::string in_words(const Judged& judged, const cases::CheckResult& result) {
   for (const Finding& finding : report.findings) text += finding.text() + "\n";
   const std::size_t errors = report.count(Severity::error), warnings = report.count(Severity::warning);
   const auto& executed = report.executed;
-  text +=
-      fmt::format("{}: {} error{}, {} warning{}, {} of advice; {} runs{}, {}\n", judged.name, errors,
-                  errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s", report.count(Severity::advice),
-                  result.runs, result.stopped ? fmt::format(" of {}", result.wanted) : "", results_in_words(result));
+  text += fmt::format("{}: {} error{}, {} warning{}, {} of advice; {}{} run{}, {}\n", judged.name, errors,
+                      errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s", report.count(Severity::advice),
+                      result.runs, result.stopped ? fmt::format(" of {}", result.wanted) : "",
+                      result.wanted == 1 ? "" : "s", results_in_words(result));
   if (result.first_wrong) {
     text +=
         line("wrong", fmt::format("{}, seed {}", name_of(result.first_wrong->run.mode), result.first_wrong->run.seed));

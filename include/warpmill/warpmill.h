@@ -96,8 +96,8 @@ WM_API wm_status wm_buffer_download(const wm_buffer* buffer, size_t offset, void
 WM_API wm_status wm_buffer_name(wm_buffer* buffer, const char* name);
 
 /* The caller's own memory on the host becomes a virtual device's too, under its own address, until it is unmapped:
-   kernels read and write it where it lies, and the caller leaves it alone while one runs. What reports call it may be
-   NULL. */
+   kernels read and write it where it lies, and the caller leaves it alone while one runs; unmapping waits for them.
+   What reports call it may be NULL. */
 WM_API wm_status wm_memory_map(const wm_device* device, void* memory, size_t bytes, const char* name);
 WM_API wm_status wm_memory_unmap(const wm_device* device, const void* memory);
 

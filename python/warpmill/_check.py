@@ -64,7 +64,7 @@ class Report:
     def __str__(self) -> str:
         counts = [sum(finding.severity == severity for finding in self.findings) for severity in SEVERITIES]
         last = (f"{counts[0]} error{'' if counts[0] == 1 else 's'}, {counts[1]} warning{'' if counts[1] == 1 else 's'}, "
-                f"{counts[2]} of advice; {self.runs} runs")
+                f"{counts[2]} of advice; {self.runs} run{'' if self.runs == 1 else 's'}")
         return "\n".join([finding.text for finding in self.findings] + [last])
 
 

@@ -105,9 +105,10 @@ class Kernel:
             defines=defines, includes=includes, names=names, line_table=on.is_virtual)
         program = _library.handle(lib.wm_compile, ctypes.byref(request))
         try:
-            return Loaded(_library.handle(lib.wm_module_load, on.handle, program), self.entry,
-                          lib.wm_program_ptx(program).decode(), lib.wm_program_log(program).decode(),
-                          lib.wm_program_lost_speed(program).decode().splitlines())
+            ptx, log, lost_speed = (text(program).decode() for text in (lib.wm_program_ptx, lib.wm_program_log,
+                                                                        lib.wm_program_lost_speed))
+            return Loaded(_library.handle(lib.wm_module_load, on.handle, program), self.entry, ptx, log,
+                          lost_speed.splitlines())
         finally:
             lib.wm_program_free(program)
 

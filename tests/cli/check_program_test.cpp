@@ -80,10 +80,10 @@ TEST_F(Program, CheckSaysRightOnlyOfWhatWasCompared) {
   EXPECT_EQ(stuck.status, 1);
   EXPECT_THAT(stuck.out, HasSubstr("; 3 runs, 3 did not end, no results compared\n"));
   const Ended trap = start("check --mode friendly " + (corpus / "fault_trap.json").string());
-  EXPECT_THAT(trap.out, AllOf(HasSubstr("error[execution-fault]"), HasSubstr("; 1 runs, 1 did not end, no results")));
+  EXPECT_THAT(trap.out, AllOf(HasSubstr("error[execution-fault]"), HasSubstr("; 1 run, 1 did not end, no results")));
   // What is out of bounds is told, and the run goes on.
   const Ended outside = start("check --mode friendly " + (corpus / "out_of_bounds_copy.json").string());
-  EXPECT_THAT(outside.out, AllOf(HasSubstr("error[out-of-bounds]"), HasSubstr("; 1 runs, results WRONG in 1")));
+  EXPECT_THAT(outside.out, AllOf(HasSubstr("error[out-of-bounds]"), HasSubstr("; 1 run, results WRONG in 1")));
 }
 
 TEST_F(Program, TooLittleSharedMemoryIsNotBlamedOnTheGrid) {

@@ -136,7 +136,7 @@ TEST_F(LongWork, CheckTellsWhatItFoundUntilTheSignal) {
   EXPECT_THAT(ended.err, EndsWith(std::string(erased) +
                                   "warpmill: ended by a signal: 0 of 7 runs were made; what they found is above\r\n"));
   EXPECT_THAT(ended.out,
-              AllOf(HasSubstr("error[shared-race]"), HasSubstr(" of advice; 0 runs of 7, no results compared\n")));
+              AllOf(HasSubstr("error[shared-race]"), HasSubstr(" of advice; 0 of 7 runs, no results compared\n")));
 }
 
 TEST_F(LongWork, OfTheHostIsShownAndEndsToo) {

@@ -61,5 +61,11 @@ TEST(FindingsDocument, HasASectionForEveryFindingInTheOrderOfTheList) {
   EXPECT_EQ(sections, kinds);
 }
 
+TEST(Readme, CountsThePlantedBugs) {
+  const std::string readme = read_text(std::filesystem::path(WARPMILL_SOURCE) / "README.md");
+  const std::string count = "Of " + std::to_string(planted_bugs().size()) + " planted bugs it finds all";
+  EXPECT_NE(readme.find(count), std::string::npos) << count;
+}
+
 }  // namespace
 }  // namespace wm::judge

@@ -58,7 +58,7 @@ class Package(unittest.TestCase):
 
     def test_every_function_has_an_example_that_runs(self):
         modules = [importlib.import_module(f"warpmill.{each.name}") for each in pkgutil.iter_modules(wm.__path__)
-                   if each.name not in ("torch", "__main__")]
+                   if each.name not in ("torch", "triton", "__main__")]
         for module in modules:
             outcome = doctest.testmod(module, extraglobs={"wm": wm, "np": np}, optionflags=doctest.ELLIPSIS)
             self.assertEqual(outcome.failed, 0, module.__name__)

@@ -18,7 +18,7 @@ void BeforeImages::keep_page(u64 page) {
 void BeforeImages::keep_part(const Region& region, u64 page_begin) {
   const u64 first = std::max(page_begin, region.address);
   const u64 bytes = std::min(page_begin + page_bytes, region.address + region.bytes) - first;
-  if ((region.of_host && !region.lent) || is_heap(first)) {
+  if (region.of_host ? !region.lent : is_heap(first)) {
     whole_ = false;
     return;
   }

@@ -224,10 +224,11 @@ class CommitArrival final : public AsyncOperation {
 };
 
 // Of a generic address. Chips take the lower half of one: compilers leave an address of shared memory as it is.
-u64 barrier_of_commit(const Warp& warp, u64 address, u32 lane) {
+u64 barrier_of_commit(Warp& warp, u64 address, u32 lane) {
   const Located at = locate(address);
   if (at.space == AddressSpace::shared_cluster) return at.address;
   if (address >> 32 != 0) warp.fault("an mbarrier lies in shared memory", lane);
+  resolve_one(warp, AddressSpace::shared_cluster, address, 8, 8, AccessKind::atomic, lane);
   if (Observer* observer = warp.launch().observer)
     observer->tolerates(
         warp, Omission::commit_address,

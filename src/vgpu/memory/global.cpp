@@ -20,6 +20,13 @@ constexpr std::size_t remembered = 4096;     // freed allocations that messages 
 
 u64 round_up(u64 value, u64 multiple) { return (value + multiple - 1) / multiple * multiple; }
 
+// Where an address of the host would mean something else to a kernel.
+constexpr std::pair<u64, u64> windows[] = {{tensor_window, window_bytes},
+                                           {function_window, window_bytes},
+                                           {param_window, 2 * most_parameter_bytes},
+                                           {local_window, window_bytes},
+                                           {shared_window, window_bytes}};
+
 // From the beginning of a kernel's allocation to that of the next.
 u64 heap_span(u64 bytes) { return round_up(bytes + granule, heap_granule); }
 
@@ -40,9 +47,11 @@ const Allocation* last_up_to(const std::map<u64, Allocation>& table, u64 address
 
 Memory::~Memory() {
   for (const auto& [address, a] : live_)
-    if (is_heap(address))
+    if (a.of_host)
+      continue;
+    else if (is_heap(address))
       heap_.give(a.host, a.bytes);
-    else if (!a.of_host)
+    else
       give_host_bytes(a.host, a.bytes);
   for (const Region& r : dying_) give_host_bytes(r.host, r.bytes);
 }
@@ -54,15 +63,15 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("{} bytes were asked of the virtual GPU; {} of its {} bytes are free", bytes,
                             capacity_ - used_, capacity_));
-  if (next_ == 0) next_ = global_begin;
   const u64 span = round_up(bytes + granule, granule);
-  if (span > heap_begin - next_) throw Error(ErrorCode::out_of_memory, "the virtual GPU's addresses are used up");
+  const u64 address = clear_of_the_host(next_ == 0 ? global_begin : next_, span);
+  if (address > heap_begin || span > heap_begin - address)
+    throw Error(ErrorCode::out_of_memory, "the virtual GPU's addresses are used up");
   std::byte* host = take_host_bytes(bytes);
   if (host == nullptr)
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("this machine has no {} bytes for memory of the virtual GPU", bytes));
-  const u64 address = next_;
-  next_ += span;
+  next_ = address + span;
   used_ += bytes;
   const bool unwritten = name.empty();
   live_.emplace_hint(live_.end(), address, Allocation{{address, bytes, host, read_only}, std::move(name), unwritten});
@@ -72,6 +81,14 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
 void Memory::map(std::byte* host, u64 bytes, bool lent) {
   const u64 address = reinterpret_cast<std::uintptr_t>(host);
   if (bytes == 0) throw Error(ErrorCode::invalid_argument, "there is no memory of no bytes to map");
+  if (bytes > ~address)
+    throw Error(ErrorCode::invalid_argument, fmt::format("no memory at {:#x} has {} bytes", address, bytes));
+  for (const auto& [window, size] : windows)
+    if (address < window + size && window < address + bytes)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} bytes of the host at {:#x} lie where the virtual GPU has no global memory ({:#x} to "
+                              "{:#x}); give it a copy of them",
+                              bytes, address, window, window + size - 1));
   std::unique_lock lock(mutex_);
   const auto above = live_.lower_bound(address);
   const Allocation* below = locate(address);
@@ -82,22 +99,41 @@ void Memory::map(std::byte* host, u64 bytes, bool lent) {
   live_.emplace(address, Allocation{region, "host memory", false});
 }
 
+u64 Memory::clear_of_the_host(u64 address, u64 bytes) const {
+  const Allocation* below = locate(address);
+  if (below != nullptr && below->of_host && below->holds(address, 1))
+    address = round_up(below->address + below->bytes, heap_granule);
+  for (auto next = live_.lower_bound(address); next != live_.end() && next->first - address < bytes;
+       next = live_.lower_bound(address))
+    address = round_up(next->first + next->second.bytes, heap_granule);
+  return address;
+}
+
 void Memory::unmap_host(const std::byte* host) {
   const u64 address = reinterpret_cast<std::uintptr_t>(host);
   std::unique_lock lock(mutex_);
-  const auto found = live_.find(address);
-  if (found == live_.end() || !found->second.of_host)
-    throw Error(ErrorCode::invalid_argument, fmt::format("no mapped memory of the host begins at {:#x}", address));
-  live_.erase(found);
+  const auto mapped = [&] {
+    const auto found = live_.find(address);
+    if (found == live_.end() || !found->second.of_host)
+      throw Error(ErrorCode::invalid_argument, fmt::format("no mapped memory of the host begins at {:#x}", address));
+    return found;
+  };
+  // What the program has besides is its own to keep until no kernel uses it, as on the chip.
+  if (mapped()->second.lent) no_longer_used_.wait(lock, [&] { return uses_ == 0; });
+  live_.erase(mapped());
 }
 
 void Memory::free(u64 address) noexcept {
   std::unique_lock lock(mutex_);
   const auto found = live_.find(address);
-  if (found == live_.end() || is_heap(address)) return;
+  if (found == live_.end()) return;
+  if (found->second.of_host) {
+    live_.erase(found);
+    return;
+  }
+  if (is_heap(address)) return;
   Allocation a = std::move(found->second);
   live_.erase(found);
-  if (a.of_host) return;
   used_ -= a.bytes;
   if (uses_ > 0)
     dying_.push_back(a);
@@ -109,21 +145,21 @@ void Memory::free(u64 address) noexcept {
 u64 Memory::allocate_heap(u64 bytes) {
   std::unique_lock lock(mutex_);
   if (bytes == 0 || bytes > heap_capacity || heap_share(bytes) > heap_capacity - heap_used_) return 0;
-  if (next_of_heap_ == 0) next_of_heap_ = heap_begin;
-  if (heap_span(bytes) > global_end - next_of_heap_) return 0;
+  const u64 span = heap_span(bytes);
+  const u64 address = clear_of_the_host(next_of_heap_ == 0 ? heap_begin : next_of_heap_, span);
+  if (address > global_end || span > global_end - address) return 0;
   std::byte* host = heap_.take(bytes);
   if (host == nullptr) return 0;
-  const u64 address = next_of_heap_;
-  next_of_heap_ += heap_span(bytes);
+  next_of_heap_ = address + span;
   heap_used_ += heap_share(bytes);
-  live_.emplace_hint(live_.end(), address, Allocation{{address, bytes, host}, {}, true});
+  live_.emplace(address, Allocation{{address, bytes, host}, {}, true});
   return address;
 }
 
 u64 Memory::free_heap(u64 address) {
   std::unique_lock lock(mutex_);
   const auto found = live_.find(address);
-  if (found == live_.end() || !is_heap(address)) return 0;
+  if (found == live_.end() || found->second.of_host || !is_heap(address)) return 0;
   Allocation a = std::move(found->second);
   live_.erase(found);
   heap_used_ -= heap_share(a.bytes);
@@ -262,6 +298,7 @@ Memory::Use::~Use() {
   for (const Region& r : memory_.dying_) give_host_bytes(r.host, r.bytes);
   memory_.dying_.clear();
   memory_.heap_.clear();
+  memory_.no_longer_used_.notify_all();
 }
 
 Memory::Alone::Alone(Memory& memory) : memory_(memory) {

@@ -44,8 +44,8 @@ class Memory {
   u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
   void free(u64 address) noexcept;
   // The caller's own memory, under its own address, until it is unmapped or freed here; it counts as written. What is
-  // lent the caller leaves alone while a kernel runs. Throws invalid_argument where part of it is there already, or
-  // nothing is mapped.
+  // lent the caller leaves alone while a kernel runs, and has back when none does. Throws invalid_argument where part
+  // of it is there already or lies where kernels have other things, or nothing is mapped.
   void map_host(std::byte* host, u64 bytes) { map(host, bytes, false); }
   void lend(std::byte* host, u64 bytes) { map(host, bytes, true); }
   void unmap_host(const std::byte* host);
@@ -109,7 +109,8 @@ class Memory {
 
  private:
   void map(std::byte* host, u64 bytes, bool lent);
-  const Allocation* locate(u64 address) const;  // the last allocation at or below `address`
+  u64 clear_of_the_host(u64 address, u64 bytes) const;  // the first place for them from `address` on
+  const Allocation* locate(u64 address) const;          // the last allocation at or below `address`
   Allocation* locate(u64 address) { return const_cast<Allocation*>(std::as_const(*this).locate(address)); }
   const Allocation* locate_freed(u64 address) const;  // the remembered one that holds `address`
   bool was_of_heap(u64 address) const;                // freed so long ago that it is not remembered
@@ -125,7 +126,7 @@ class Memory {
   u64 next_ = 0, next_of_heap_ = 0;
   int uses_ = 0;
   bool alone_ = false;
-  std::condition_variable_any no_longer_alone_;
+  std::condition_variable_any no_longer_alone_, no_longer_used_;
 };
 
 }  // namespace wm::vgpu

@@ -7,9 +7,9 @@ namespace wm::vgpu {
 
 enum class AddressSpace : u8 { generic, global, shared, shared_cluster, local, constant, param };
 
-// Device memory grows upwards from global_begin, what kernels allocate from heap_begin; the windows lie above all of
-// it. A block's shared addresses carry its rank in the cluster in bits 24 and up, so the shared window is 16 MB a
-// block, block after block.
+// Device memory grows upwards from global_begin, what kernels allocate from heap_begin; the windows lie above both.
+// Memory of the host that a kernel may touch lies wherever the host has it, but in no window. A block's shared
+// addresses carry its rank in the cluster in bits 24 and up, so the shared window is 16 MB a block, block after block.
 inline constexpr u64 global_begin = 0x0000'0100'0000'0000;
 inline constexpr u64 heap_begin = 0x0000'6000'0000'0000;
 inline constexpr u64 global_end = 0x0000'7000'0000'0000;
@@ -36,11 +36,13 @@ inline bool in_window(u64 address, u64 window) { return address - window < windo
 inline bool is_parameter(u64 generic) { return generic - param_window < 2 * most_parameter_bytes; }
 inline bool is_shared(u64 generic) { return in_window(generic, shared_window); }
 inline bool is_tensor(u64 generic) { return in_window(generic, tensor_window); }
+inline bool is_local(u64 generic) { return in_window(generic, local_window); }
+inline bool is_function(u64 generic) { return in_window(generic, function_window); }
+// Where kernels allocate; memory of the host may lie there too (that of AddressSanitizer does).
 inline bool is_heap(u64 generic) { return generic >= heap_begin && generic < global_end; }
-// Device memory, and the host's memory that is mapped into it under its own addresses: those of the host lie below the
-// heap or above the windows.
 inline bool is_global(u64 generic) {
-  return (generic >= global_begin && generic < global_end) || generic >= shared_window + window_bytes;
+  if (generic < tensor_window) return !is_parameter(generic);
+  return !is_tensor(generic) && !is_function(generic) && !is_local(generic) && !is_shared(generic);
 }
 
 }  // namespace wm::vgpu
