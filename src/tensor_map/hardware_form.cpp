@@ -19,10 +19,10 @@ struct BitField {
 template <std::size_t count>
 using BitFields = std::array<BitField, count>;
 
-// As CuTe DSL 4.8.1 writes them. Two it never sets: the places of interleave and fill are guessed from the gaps that
-// the others leave, and their values are PTX's. Of L2 promotion only 128B was seen, of swizzles all but one
-// (128B_atom_32B_flip_8B). Ranks, sizes, strides of elements and what a copy moves stand there less one. Bit 21 of word
-// 1, set where the tensor reaches over 128 KiB or more, changes nothing here.
+// As CuTe DSL 4.8.1 writes them, and as ptxas 13.0 has tensormap.replace, which is nothing but bits put into words:
+// that has all of them but L2 promotion, of which 128B alone was seen. Its swizzle_atomicity has bit 21 of word 1 too,
+// which CuTe sets where the tensor reaches over 128 KiB or more; it changes nothing here. Its swizzle_mode has bit 22,
+// for a mode of sm_103a. Ranks, sizes, strides of elements and what a copy moves stand there less one.
 constexpr std::uint8_t address_word = 0;
 constexpr BitField im2col{1, 0, 1}, always_set{1, 1, 1}, rank{1, 4, 3}, element{1, 7, 4}, interleave{1, 11, 2},
     swizzle_mode{1, 13, 2}, fill{1, 15, 1}, rounds_to_tf32{1, 16, 1}, l2_promotion{1, 17, 2},

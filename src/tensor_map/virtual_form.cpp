@@ -101,7 +101,7 @@ TensorMap encode_virtual(const TensorMapSpec& spec) {
   return map;
 }
 
-Fields decode_virtual(std::span<const std::byte, 128> bytes) {
+Fields decode_virtual(std::span<const std::byte, 128> bytes, const Architecture& chip) {
   const Packed packed = read(bytes);
   Fields fields;
   fields.mode = enumerator("mode", packed.mode, MapMode::im2col_w128);
@@ -135,8 +135,7 @@ Fields decode_virtual(std::span<const std::byte, 128> bytes) {
     fields.channels = packed.channels;
     fields.pixels = packed.pixels;
   }
-  // Which architecture may have the map was settled when it was made.
-  if (const auto violation = first_refusal(to_spec(fields), Architecture{10, 0, true}))
+  if (const auto violation = first_refusal(to_spec(fields), chip))
     throw Error(ErrorCode::invalid_argument, violation->refusal());
   return fields;
 }

@@ -7,14 +7,16 @@
 #include <string_view>
 
 #include "tensor_map/fields.hpp"
+#include "warpmill/architecture.hpp"
 
 namespace wm::tensor_map {
 
 TensorMap encode_virtual(const TensorMapSpec& spec);
 
 // Of a map in the hardware's own form too. Throws invalid_argument: bytes that are neither, or the rule that the map
-// breaks.
-Fields decode_virtual(std::span<const std::byte, 128> bytes);
+// breaks on this chip, which nobody may have asked when it was made.
+inline constexpr Architecture newest_chip{10, 0, true};
+Fields decode_virtual(std::span<const std::byte, 128> bytes, const Architecture& chip = newest_chip);
 
 // The fields of tensormap.replace.tile, by their PTX names.
 enum class Replaceable : std::uint8_t {

@@ -238,6 +238,18 @@ TEST(HardwareForm, TensormapReplaceChangesOneFieldAndKeepsTheOthers) {
   EXPECT_THROW(decode_virtual(bytes_of(map)), Error);
 }
 
+TEST(HardwareForm, WhatAChipDoesNotHaveIsRefusedThere) {
+  constexpr Architecture hopper{9, 0, true};
+  TensorMapSpec spec = matrix();
+  const TensorMap plain = map_of(words_of(spec));
+  EXPECT_EQ(to_spec(decode_virtual(bytes_of(plain), hopper)), spec);
+  spec.swizzle = Swizzle::b128_atom32;
+  spec.box[1] = 16;
+  const TensorMap with_atoms = map_of(words_of(spec));
+  EXPECT_EQ(to_spec(decode_virtual(bytes_of(with_atoms))), spec);
+  EXPECT_THROW(decode_virtual(bytes_of(with_atoms), hopper), Error);
+}
+
 // Whatever the bits are, a map is refused with an error or is one that the copy engine can walk.
 TEST(HardwareForm, DamageIsRefusedOrHarmless) {
   Random random(13);
@@ -251,7 +263,7 @@ TEST(HardwareForm, DamageIsRefusedOrHarmless) {
     try {
       const Fields fields = decode(words);
       std::uint64_t bytes = 0;
-      if (bits_of(fields.element) >= 8 && vgpu::copy::tile_bytes(fields) < (1 << 20))
+      if (vgpu::copy::tile_bytes(fields) < (1 << 20))
         vgpu::copy::for_each_run(fields, {}, [&](const vgpu::copy::Run& run) { bytes += run.bytes; });
       ++harmless;
     } catch (const Error&) {

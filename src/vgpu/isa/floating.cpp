@@ -177,7 +177,9 @@ Operand widened(FunctionDecoder& d, const ptx::Operand& operand, Type narrow) {
 }
 
 // The three-operand sums and products: add, sub, mul. `fast32` and `fast64` serve .rn.
-void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fast64, std::size_t sources) {
+// `takes_narrow`: whether all operands but the last may have 16 bits.
+void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fast64, std::size_t sources,
+                bool takes_narrow = true) {
   const numeric::Mode mode = take_mode(d);
   const Type type = d.modifiers.take_type();
   const FloatType f = float_type(d, type);
@@ -191,6 +193,8 @@ void arithmetic(FunctionDecoder& d, Handler general, Handler fast32, Handler fas
   Operand rows[3];
   d.expect_operands(1 + sources);
   const Type narrow = d.modifiers.has("f16") || d.modifiers.has("bf16") ? d.modifiers.take_type() : Type::none;
+  if (narrow != Type::none && (f.format != Format::f32 || mode.ftz || !takes_narrow))
+    d.refuse("16-bit operands are widened by add, sub and fma of f32, without .ftz");
   for (std::size_t i = 0; i < sources; ++i)
     rows[i] = narrow != Type::none && i + 1 < sources ? widened(d, d.operand(1 + i), narrow)
                                                       : d.source(d.operand(1 + i), type);
@@ -248,7 +252,7 @@ void float_subtract(FunctionDecoder& d) {
   arithmetic(d, &binary<Subtract>, &f32_binary<&numeric::rows::subtract_f32>, lanewise<&subtract_f64>, 2);
 }
 void float_multiply(FunctionDecoder& d) {
-  arithmetic(d, &binary<Multiply>, &f32_binary<&numeric::rows::multiply_f32>, lanewise<&multiply_f64>, 2);
+  arithmetic(d, &binary<Multiply>, &f32_binary<&numeric::rows::multiply_f32>, lanewise<&multiply_f64>, 2, false);
 }
 // mad of floats is fma.
 void fused_multiply_add(FunctionDecoder& d) {
@@ -256,7 +260,7 @@ void fused_multiply_add(FunctionDecoder& d) {
   arithmetic(d, &ternary<Fma>, &f32_fma, lanewise<&fma_f64>, 3);
 }
 
-void float_divide(FunctionDecoder& d) { arithmetic(d, &binary<Divide>, &binary<Divide>, &binary<Divide>, 2); }
+void float_divide(FunctionDecoder& d) { arithmetic(d, &binary<Divide>, &binary<Divide>, &binary<Divide>, 2, false); }
 
 void float_absolute(FunctionDecoder& d) { sign(d, &unary<Absolute>); }
 void float_negate(FunctionDecoder& d) { sign(d, &unary<Negate>); }

@@ -117,6 +117,8 @@ void move(FunctionDecoder& d) {
   if (vector) {  // of a special register that has three
     if (from.kind != OperandKind::special || to.kind != OperandKind::vector || to.parts.size() != 4)
       d.refuse("with .v4 it reads a special register into four");
+    if (type == Type::pred || (ptx::bytes_of(type) != 2 && ptx::bytes_of(type) != 4))
+      d.refuse("with .v4 it has a type of 16 or 32 bits");
     for (std::size_t i = 0; i < 3; ++i)
       emit_special(d, Effect::move(), from.name + "." + "xyz"[i], d.destination(to.parts[i], type),
                    ptx::bytes_of(type));

@@ -45,8 +45,9 @@ std::vector<bool> touches_product_in_flight(const ptx::Function& function) {
   const auto& code = function.instructions;
   std::vector<std::uint32_t> number(function.registers.size(), none);  // of accumulators
   std::uint32_t accumulators = 0;
+  const auto multiplies = [](const Instruction& in) { return is_wgmma(in, "mma_async") && !in.operands.empty(); };
   for (const Instruction& in : code)
-    if (is_wgmma(in, "mma_async") && !in.operands.empty())
+    if (multiplies(in))
       for_each_register(in.operands[0], [&](std::uint32_t reg) {
         if (number[reg] == none) number[reg] = accumulators++;
       });
@@ -55,7 +56,7 @@ std::vector<bool> touches_product_in_flight(const ptx::Function& function) {
   using Set = std::vector<bool>;
   const auto after = [&](std::uint32_t at, Set flying) {
     if (is_wgmma(code[at], "wait_group")) flying.assign(accumulators, false);
-    if (is_wgmma(code[at], "mma_async"))
+    if (multiplies(code[at]))
       for_each_register(code[at].operands[0], [&](std::uint32_t reg) { flying[number[reg]] = true; });
     return flying;
   };

@@ -221,7 +221,7 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   if (!tensor_map::is_hardware_form(std::span(bytes).first<tensor_map::hardware_bytes>())) fetch(bytes.size());
   Fields map;
   try {
-    map = tensor_map::decode_virtual(bytes);
+    map = tensor_map::decode_virtual(bytes, warp.launch().chip.arch);
     copy::unit_of(map);
   } catch (const Error& error) {
     warp.fault(fmt::format("the tensor map at {:#x}: {}", address, error.what()), lane);

@@ -143,7 +143,8 @@ template <class Move>
 void for_each_piece(Warp& warp, const Op& op, const Transfer& t, AccessKind access, const Move& move) {
   LaneAddresses base;
   lane_addresses(warp, t.address, base);
-  const u32* pitch = warp.source32(t.stride);
+  u32 pitch[lanes_per_warp];  // which may lie in a register that is loaded
+  std::memcpy(pitch, warp.source32(t.stride), sizeof pitch);
   const Kind& kind = t.fragment.kind;
   // Pairs of sums may begin at any element, so they move one by one.
   const bool whole = kind.in_register() == 1 || (t.together() && t.fragment.part != Part::sum);
@@ -275,8 +276,7 @@ void decode_transfer(FunctionDecoder& d, bool load) {
 void decode_products(FunctionDecoder& d) {
   refuse_foreign_matrices(d);
   take_sync_aligned(d);
-  take_row_major(d);  // as they were loaded
-  take_row_major(d);
+  const bool a_by_rows = take_row_major(d), b_by_rows = take_row_major(d);  // as they were loaded
   const Shape s = take_shape(d);
   Product part;
   part.shape.saturate = d.modifiers.take("satfinite");
@@ -288,7 +288,13 @@ void decode_products(FunctionDecoder& d) {
   const Kind sum = kinds[0], a = kinds[1], b = kinds[2], old = kinds[3];
   check_multiplicand(d, s, a);
   check_multiplicand(d, s, b);
+  const bool mixed = sum.sum != old.sum;  // f16 and f32
+  const bool of_halves = a.element == Element::f16 && b.element == Element::f16;
+  const bool of_integers = sum.sum == Sum::s32 || old.sum == Sum::s32;
   if (s.k == 4 ? !sum.f64 || !old.f64 : !sum.sum || !old.sum) d.refuse("there is no product of these types");
+  if ((mixed && (!of_halves || of_integers)) || (a.bits == 4 && sum.sum != Sum::s32))
+    d.refuse("there is no product of these types");
+  if (a.bits == 4 && (!a_by_rows || b_by_rows)) d.refuse("of 4 bits A is .row and B .col");
 
   const Fragment of_a{Part::a, s, a}, of_b{Part::b, s, b}, of_c{Part::sum, s, old}, of_d{Part::sum, s, sum};
   const Type word = sum.f64 ? Type::f64 : Type::b32;
@@ -300,7 +306,6 @@ void decode_products(FunctionDecoder& d) {
   check_count(d, of_c, rows_c.size());
   check_count(d, of_d, rows_d.size());
 
-  const bool mixed = !sum.f64 && sum.sum != old.sum;
   part.shape.m = s.rows();
   part.shape.n = 8;
   part.shape.k = s.k;

@@ -1,5 +1,6 @@
 // Instructions and every form of operand.
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,8 +53,15 @@ constexpr std::string_view special_registers[] = {"%aggr_smem_size",
 bool is_special(std::string_view name) {
   if (std::find(std::begin(special_registers), std::end(special_registers), name) != std::end(special_registers))
     return true;
-  // %envreg0 to %envreg31, %pm0 to %pm7 and %pm0_64 to %pm7_64
-  return name.starts_with("%envreg") || name.starts_with("%pm");
+  const auto numbered = [&](std::string_view prefix, std::string_view suffix, unsigned count) {
+    if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
+      return false;
+    const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
+    return error == std::errc() && end == digits.end() && number < count && (digits.size() == 1 || digits[0] != '0');
+  };
+  return numbered("%envreg", "", 32) || numbered("%pm", "", 8) || numbered("%pm", "_64", 8);
 }
 
 // The component that .x and .r name, and so on; 4 for any other word.

@@ -27,6 +27,21 @@ TEST(Refusal, EveryFamilySaysWhatItDoesNotKnow) {
       {"cvt.s32.f32 %r1, %f1;", "a float becomes an integer with .rni, .rzi, .rmi or .rpi"},
       {"lop3.b32 %r1, %r2, %r3, %r4, %r5;", "the look-up table must be a number known when the module is loaded"},
       {"mov.u32 %r1, %tid.w;", "the special register %tid.w is not known here"},
+      {"mov.v4.u64 {%rd1, %rd2, %rd3, %rd4}, %tid;", "with .v4 it has a type of 16 or 32 bits"},
+      {"mov.v4.pred {%p1, %p2, %p3, %p4}, %ctaid;", "with .v4 it has a type of 16 or 32 bits"},
+      {"mul.rn.f32.f16 %f1, %h1, %f2;", "16-bit operands are widened by add, sub and fma of f32"},
+      {"add.rn.f64.f16 %d1, %h1, %d2;", "16-bit operands are widened by add, sub and fma of f32"},
+      {"add.rn.ftz.f32.bf16 %f1, %h1, %f2;", "16-bit operands are widened by add, sub and fma of f32"},
+      {"wmma.mma.sync.aligned.row.col.m8n8k32.f16.s4.s4.f16 {%r1}, {%r2}, {%r3}, {%r4};",
+       "there is no product of these types"},
+      {"wmma.mma.sync.aligned.row.row.m8n8k32.s32.s4.s4.s32 {%r1, %r2}, {%r3}, {%r4}, {%r5, %r6};",
+       "of 4 bits A is .row and B .col"},
+      {"wmma.mma.sync.aligned.row.col.m16n16k16.f16.bf16.bf16.f32 {%r1}, {%r2}, {%r3}, {%r4};",
+       "there is no product of these types"},
+      // Behind one that is right, products in flight are looked for before operands are.
+      {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16;\n"
+       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, 1, 1, 1, 0, 0;",
+       "operand 2 is missing"},
       {"ld.global.v4.u64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];", "at most 16 bytes a thread"},
       {"ld.acquire.global.u32 %r1, [%rd1];", "an ordering needs a scope"},
       {"st.const.u32 [%rd1], %r1;", "this space cannot be written"},
@@ -75,6 +90,17 @@ TEST(Refusal, EveryFamilySaysWhatItDoesNotKnow) {
     const std::string name = std::string(c.instruction).substr(0, std::string_view(c.instruction).find_first_of(" ;"));
     EXPECT_TRUE(contains(text, "test.ptx:20: `" + name + "` is not supported: ")) << text;
   }
+}
+
+TEST(Refusal, WhatIsNoSpecialRegisterIsNotDeclared) {
+  Gpu gpu;
+  for (const char* name : {"%envreg32", "%envreg01", "%envreg", "%pmx", "%pm8", "%pm0_32"}) {
+    const std::string text = gpu.refusal(kernel_text(std::string("mov.u32 %r1, ") + name + ";"));
+    EXPECT_TRUE(contains(text, std::string("the register '") + name + "' is not declared")) << text;
+  }
+  for (const char* name : {"%envreg0", "%envreg31", "%pm7"})
+    EXPECT_EQ(gpu.refusal(kernel_text(std::string("mov.u32 %r1, ") + name + ";")), "");
+  EXPECT_EQ(gpu.refusal(kernel_text("mov.u64 %rd1, %pm3_64;")), "");
 }
 
 TEST(Refusal, AllOfAModuleAreListedTogether) {

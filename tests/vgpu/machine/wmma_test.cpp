@@ -166,6 +166,23 @@ TEST(Wmma, SumsMayBeTheOperandsOfOtherPartsOrOfAnotherType) {
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(out[i], 171817u);
 }
 
+TEST(Wmma, TheStrideMayLieInARegisterThatIsLoaded) {
+  Gpu gpu("sm_80");
+  std::vector<std::vector<std::uint64_t>> numbers(2);  // 0 to 255, 16 in a row
+  for (std::uint64_t i = 0; i < 256; i += 4)
+    numbers[i / 128].push_back(i | (i + 1) << 16 | (i + 2) << 32 | (i + 3) << 48);
+  const auto out = compute<std::uint32_t>(gpu, R"(
+    mov.u32 %r10, 16;
+    wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, [%in], %r10;
+    mov.u32 %r0, %r13;
+  )",
+                                          numbers, 32, "sm_80");
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t first = (lane / 4 + 8) * 16 + lane % 4 * 2 + 8;
+    EXPECT_EQ(out[lane], first | (first + 1) << 16) << lane;
+  }
+}
+
 TEST(Wmma, WrongFormsAreRefusedInWords) {
   Gpu gpu("sm_80");
   const auto refusal = [&](const std::string& text) { return gpu.refusal(kernel_text(text, "sm_80")); };
