@@ -98,7 +98,7 @@ void Judge::executes(const Warp& warp, const Op& op, u32 active) {
     });
 }
 
-void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
+void Judge::executed(const Warp& warp, const Op& op, u32 active, bool waits) {
   if (!doubtful_.empty()) settle_writes();
   for (const Learnt& learnt : learnt_)
     state_of(warp).clock.change(learnt.lanes, [&](LaneClass& c) {
@@ -116,10 +116,7 @@ void Judge::executed(const Warp& warp, const Op&, u32 active, bool waits) {
     case Kind::init_fence:
     case Kind::map_release:
     case Kind::map_acquire: return run_fence(warp, effect, active);
-    case Kind::warp_sync: {
-      WarpState& state = state_of(warp);
-      return state.clock.meet(active, state.gathered_clock, state.gathered_pending);
-    }
+    case Kind::warp_sync: return meet_warp(warp, op, active);
     case Kind::cluster_arrive: return cluster_arrive(warp, active, effect.relaxed());
     case Kind::cluster_wait: return cluster_wait(warp, active);
     case Kind::commit: return commit(warp, effect.completion, active);

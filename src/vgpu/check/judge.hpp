@@ -173,6 +173,7 @@ class Judge final : public Observer {
   void cluster_arrive(const Warp& warp, u32 lanes, bool relaxed);
   void cluster_wait(const Warp& warp, u32 lanes);
   void gather_warp(const Warp& warp, const Op& op, u32 lanes);
+  void meet_warp(const Warp& warp, const Op& op, u32 lanes);
   void check_aligned(const Warp& warp, u32 site, u32 lanes);
   void divergent(const Warp& warp, u32 site, u32 lanes, std::optional<u32> other_site);
 

@@ -16,20 +16,49 @@ Meeting& Judge::meeting(Meetings& meetings, u64 generation) {
 
 // ---- lanes of a warp ----
 
+namespace {
+WarpMeeting& meeting_of(WarpState& state, u32 named) {
+  for (WarpMeeting& meeting : state.meetings)
+    if (meeting.named == named) return meeting;
+  return state.meetings.emplace_back(named);
+}
+
+u32 lanes_that_name(u32 named, const Warp& warp, const Op& op, u32 lanes) {
+  const u32* masks = warp.source32(op.a);
+  for (u32 left = lanes; left != 0; left &= left - 1)
+    if (const auto lane = static_cast<u32>(std::countr_zero(left)); masks[lane] != named) lanes &= ~(1u << lane);
+  return lanes;
+}
+
+// Nobody is waited for who has ended: that may be what the others waited for.
+void complete(WarpState& state, const Warp& warp, WarpMeeting& meeting) {
+  if (meeting.gathered == 0 || (meeting.named & warp.live() & ~meeting.gathered) != 0) return;
+  meeting.met_clock = std::exchange(meeting.clock, {});
+  meeting.met_pending = std::exchange(meeting.pending, {});
+  // Who met as a whole is known as a whole.
+  if ((state.clock.started() & ~meeting.gathered) == 0)
+    meeting.met_clock.learn(whole_warp(state.number), plainly(state.clock.now() - 1));
+  meeting.gathered = 0;
+}
+}  // namespace
+
 void Judge::gather_warp(const Warp& warp, const Op& op, u32 lanes) {
   WarpState& state = state_of(warp);
   const u32 named = warp.source32(op.a)[std::countr_zero(lanes)];
-  state.warp_meeting.pending.join(state.clock.pending(lanes));
-  state.warp_meeting.clock.join(state.clock.release(lanes));
-  state.gathered |= lanes;
-  if ((named & warp.live() & ~state.gathered) != 0) return;
-  state.gathered_clock = std::exchange(state.warp_meeting.clock, {});
-  state.gathered_pending = std::exchange(state.warp_meeting.pending, {});
-  // Who met as a whole is known as a whole.
-  if ((state.clock.started() & ~state.gathered) == 0) {
-    state.gathered_clock.learn(whole_warp(state.number), plainly(state.clock.now() - 1));
-  }
-  state.gathered = 0;
+  lanes = lanes_that_name(named, warp, op, lanes);  // the others come by themselves
+  WarpMeeting& meeting = meeting_of(state, named);
+  meeting.pending.join(state.clock.pending(lanes));
+  meeting.clock.join(state.clock.release(lanes));
+  meeting.gathered |= lanes;
+  complete(state, warp, meeting);
+}
+
+void Judge::meet_warp(const Warp& warp, const Op& op, u32 lanes) {
+  WarpState& state = state_of(warp);
+  const u32 named = warp.source32(op.a)[std::countr_zero(lanes)];
+  WarpMeeting& meeting = meeting_of(state, named);
+  complete(state, warp, meeting);
+  state.clock.meet(lanes_that_name(named, warp, op, lanes), meeting.met_clock, meeting.met_pending);
 }
 
 // The lanes' sequences of .aligned instructions must be the same.

@@ -41,13 +41,21 @@ struct GroupLine {
   bool follows = false;  // tcgen05: work was issued behind the last fence after a synchronisation
 };
 
+// Lanes of one mask that meet at bar.warp.sync.
+struct WarpMeeting {
+  explicit WarpMeeting(u32 lanes) : named(lanes) {}
+  u32 named;         // the mask
+  u32 gathered = 0;  // who has come, while somebody has not
+  Clock clock;       // of those
+  Pending pending;
+  Clock met_clock;  // of the last that was complete
+  Pending met_pending;
+};
+
 struct WarpState {
   u32 number = 0;
   WarpClock clock;
-  Meeting warp_meeting;  // bar.warp.sync that is being gathered
-  u32 gathered = 0;
-  Clock gathered_clock;  // of the last that was complete
-  Pending gathered_pending;
+  std::vector<WarpMeeting> meetings;
   std::array<u64, lanes_per_warp> barrier_generation{}, cluster_generation{};
   std::array<GroupLine, lanes_per_warp> copies, bulk;
   std::array<GroupLine, lanes_per_warp> tensor_products;  // tcgen05: products and copies of a thread
