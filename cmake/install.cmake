@@ -9,6 +9,7 @@ install(TARGETS warpmill warpmill_shared EXPORT warpmill)
 install(TARGETS warpmill_program)
 # What the program hands to other people's programs: no name that the loader finds by itself.
 install(TARGETS warpmill_cudart warpmill_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/warpmill NAMELINK_SKIP)
+install(FILES src/cudart/python/sitecustomize.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/warpmill/python)
 install(DIRECTORY include/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The library carries these as text for its own compiler; installed they also serve nvcc, under the same names.
 install(DIRECTORY kernels/warpmill ${CMAKE_BINARY_DIR}/kernels/warpmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -78,6 +78,8 @@ def pack(build: Path, folder: Path) -> str:
     tag = f"cp39-abi3-{platform(list(files.values()))}"
     for kernel in sorted(build.glob("share/warpmill/kernels/*.wmjit")):  # where they were compiled ahead
         files[f"warpmill/warpmill-kernels/{kernel.name}"] = kernel.read_bytes()
+    first_of_programs = ROOT / "src" / "cudart" / "python" / "sitecustomize.py"
+    files[f"warpmill/warpmill-runtime/python/{first_of_programs.name}"] = first_of_programs.read_bytes()
     for source in sorted(PACKAGE.iterdir()):
         if source.suffix in (".py", ".pyi") or source.name == "py.typed":
             files[f"warpmill/{source.name}"] = source.read_bytes()

@@ -23,12 +23,11 @@
 #include "cudart/settings.hpp"
 #include "judged.hpp"
 #include "output.hpp"
+#include "program_environment.hpp"
 #include "progress.hpp"
 #include "warpmill/device.hpp"
 #include "warpmill/error.hpp"
 #include "words.hpp"
-
-extern char** environ;
 
 namespace wm::cli {
 namespace {
@@ -59,23 +58,6 @@ class ReportFolder {
   fs::path path_;
 };
 
-// Where our libcudart.so.13 and libcuda.so.1 lie, from the program's own place: beside it in the Python package.
-fs::path runtime_folder() {
-  const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
-  const fs::path packed = own / "warpmill-runtime";
-  const fs::path folder = fs::exists(packed) ? packed : (own / WARPMILL_RUNTIME_FOLDER).lexically_normal();
-  for (const char* library : {"libcudart.so.13", "libcuda.so.1"})
-    if (!fs::exists(folder / library))
-      throw Error(ErrorCode::not_found,
-                  fmt::format("{} is not there: build or install all of Warpmill", (folder / library).string()));
-  if (folder.string().find_first_of(": ") != std::string::npos)
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("the loader cannot take libraries from '{}': its name has a colon or a blank; move Warpmill",
-                    folder.string()));
-  return folder;
-}
-
 cudart::Settings settings_of(const ProgramCommand& command, const fs::path& report) {
   const Device device = Device::open(command.device);
   if (device.info().kind != DeviceKind::virtual_gpu)
@@ -95,13 +77,8 @@ cudart::Settings settings_of(const ProgramCommand& command, const fs::path& repo
           .modes = command.modes,
           .max_instructions = command.max_instructions,
           .strict = command.strict,
+          .ptx_folders = ptx_folders(command.ptx, report),
           .report = report.string()};
-}
-
-// Before what is there already.
-std::string put_before(const std::string& first, const char* variable) {
-  const std::string before = environment(variable);
-  return before.empty() ? first : first + ":" + before;
 }
 
 // How the program ended: by itself, or by a signal.
@@ -116,20 +93,7 @@ struct End {
 };
 
 pid_t start(const ProgramCommand& command, const cudart::Settings& settings) {
-  const fs::path folder = runtime_folder();
-  const std::string preload = (folder / "libcudart.so.13").string() + ":" + (folder / "libcuda.so.1").string();
-  std::vector<std::string> variables;
-  const std::array ours = {
-      std::pair{"LD_PRELOAD", put_before(preload, "LD_PRELOAD")},
-      std::pair{"LD_LIBRARY_PATH", put_before(folder.string(), "LD_LIBRARY_PATH")},
-      std::pair{cudart::settings_variable, cudart::to_text(settings)},
-  };
-  for (char** at = environ; *at != nullptr; ++at) {
-    const std::string_view variable = *at;
-    if (std::ranges::none_of(ours, [&](const auto& own) { return variable.starts_with(std::string(own.first) + "="); }))
-      variables.emplace_back(variable);
-  }
-  for (const auto& [name, value] : ours) variables.push_back(std::string(name) + "=" + value);
+  const std::vector<std::string> variables = environment_of_program(settings);
   const auto pointers = [](const std::vector<std::string>& texts) {
     std::vector<char*> all;
     for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));

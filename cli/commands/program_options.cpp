@@ -49,7 +49,7 @@ vgpu::Mode mode_of(const std::string& text) {
   refuse(fmt::format("--mode: there is no mode '{}'; there are friendly, random, adversarial", text));
 }
 
-constexpr std::array of_both = {"--device", "--devices", "--max-instructions", "--json"};
+constexpr std::array of_both = {"--device", "--devices", "--max-instructions", "--ptx", "--json"};
 constexpr std::array of_check = {"--kernel", "--skip-kernel", "--skip", "--count", "--seeds", "--mode"};
 
 bool takes_value(std::string_view option) {
@@ -64,6 +64,8 @@ void set(ProgramCommand& command, const std::string& option, const std::string& 
     command.devices = number_of(option, value, 1, 16);
   else if (option == "--max-instructions")
     command.max_instructions = number_of<std::uint64_t>(option, value, 0, most);
+  else if (option == "--ptx")
+    command.ptx.emplace_back(value);
   else if (option == "--json")
     command.json = value;
   else if (option == "--kernel")

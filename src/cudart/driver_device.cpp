@@ -17,6 +17,19 @@ WARPMILL_FACE CUresult cuInit(unsigned flags) {
   note_initialised();
   return driver_answer([&] { require(flags == 0); });
 }
+// The driver has nothing to log here that it does not say on standard error.
+WARPMILL_FACE CUresult cuLogsRegisterCallback(CUlogsCallback, void*, CUlogsCallbackHandle* handle) {
+  if (handle != nullptr) *handle = nullptr;
+  return CUDA_SUCCESS;
+}
+WARPMILL_FACE CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle) { return CUDA_SUCCESS; }
+
+// Tables that NVIDIA's own libraries ask for, and nobody else. NVRTC does without; a static runtime that could not be
+// redirected fails, and says so to who called it.
+WARPMILL_FACE CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  if (table != nullptr) *table = nullptr;
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
 WARPMILL_FACE CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = CUDA_VERSION;

@@ -1,5 +1,6 @@
 // The driver's allocations and pointers.
 #include <algorithm>
+#include <cstring>
 
 #include "cudart/capture.hpp"
 #include "cudart/copies.hpp"
@@ -88,30 +89,71 @@ WARPMILL_FACE CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CU
     if (bytes != nullptr) *bytes = range->bytes;
   });
 }
+namespace {
+// How many bytes an attribute of a pointer has; 0 of those that are not there.
+std::size_t bytes_of(CUpointer_attribute attribute) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return 8;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return 4;
+    default: return 0;
+  }
+}
+
+std::uint64_t attribute_of(const MemoryRange& range, CUpointer_attribute attribute, CUdeviceptr address) {
+  const bool on_device = range.kind == MemoryKind::device || range.kind == MemoryKind::managed;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return reinterpret_cast<std::uintptr_t>(handle_of(&primary_context(range.device)));
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return address;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return range.kind == MemoryKind::device ? 0 : address;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return range.kind == MemoryKind::managed ? 1 : 0;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return range.id;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return static_cast<std::uint32_t>(range.device);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return range.address;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return range.bytes;
+    case CU_POINTER_ATTRIBUTE_MAPPED: return 1;
+    default: return 0;
+  }
+}
+}  // namespace
+
 WARPMILL_FACE CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
   return context_answer([&] {
     const auto range = range_of(address);
     require(value != nullptr && range.has_value());
-    const bool on_device = range->kind == MemoryKind::device || range->kind == MemoryKind::managed;
-    switch (attribute) {
-      case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *static_cast<CUcontext*>(value) = handle_of(&primary_context(range->device));
-        return;
-      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *static_cast<unsigned*>(value) = on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-        return;
-      case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *static_cast<CUdeviceptr*>(value) = address; return;
-      case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        require(range->kind != MemoryKind::device);
-        *static_cast<void**>(value) = reinterpret_cast<void*>(address);
-        return;
-      case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<unsigned*>(value) = range->kind == MemoryKind::managed; return;
-      case CU_POINTER_ATTRIBUTE_BUFFER_ID: *static_cast<unsigned long long*>(value) = range->id; return;
-      case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(value) = range->device; return;
-      case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *static_cast<CUdeviceptr*>(value) = range->address; return;
-      case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *static_cast<std::size_t*>(value) = range->bytes; return;
-      case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *static_cast<unsigned*>(value) = 0; return;
-      default: fail(cudaErrorNotSupported);
+    require(bytes_of(attribute) != 0, cudaErrorNotSupported);
+    require(attribute != CU_POINTER_ATTRIBUTE_HOST_POINTER || range->kind != MemoryKind::device);
+    const std::uint64_t is = attribute_of(*range, attribute, address);
+    std::memcpy(value, &is, bytes_of(attribute));
+  });
+}
+// Of memory that is not CUDA's this one says zeros, and no device.
+WARPMILL_FACE CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values,
+                                              CUdeviceptr address) {
+  return context_answer([&] {
+    require(count == 0 || (attributes != nullptr && values != nullptr));
+    const auto range = range_of(address);
+    for (unsigned i = 0; i < count; ++i) {
+      require(bytes_of(attributes[i]) != 0, cudaErrorNotSupported);
+      require(values[i] != nullptr);
+      const bool of_device = attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+      const std::uint64_t none = of_device ? static_cast<std::uint32_t>(CU_DEVICE_INVALID) : 0;
+      const std::uint64_t is = range ? attribute_of(*range, attributes[i], address) : none;
+      std::memcpy(values[i], &is, bytes_of(attributes[i]));
     }
   });
 }

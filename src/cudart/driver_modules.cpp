@@ -20,6 +20,15 @@ void find_kernel(Handle* handle, Module& module, const char* name) {
   *handle = reinterpret_cast<Handle>(found);
 }
 
+template <class Handle>
+void enumerate(Handle* handles, unsigned count, Module& module) {
+  require(handles != nullptr && count > 0);
+  for (const std::string& name : module.kernel_names()) {
+    if (count-- == 0) break;
+    find_kernel(handles++, module, name.c_str());
+  }
+}
+
 void find_variable(CUdeviceptr* address, std::size_t* bytes, Module& module, const char* name) {
   require(name != nullptr);
   const auto variable = module.variable(name, current_device());
@@ -84,7 +93,7 @@ WARPMILL_FACE CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image
 WARPMILL_FACE CUresult cuModuleLoad(CUmodule* module, const char* file) {
   return context_answer([&] {
     require(module != nullptr && file != nullptr);
-    *module = reinterpret_cast<CUmodule>(load_module(text_of_file(file).c_str()));
+    *module = reinterpret_cast<CUmodule>(load_module_file(file));
   });
 }
 WARPMILL_FACE CUresult cuModuleUnload(CUmodule module) {
@@ -97,14 +106,7 @@ WARPMILL_FACE CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module
   return context_answer([&] { *count = static_cast<unsigned>(known_module(module).kernel_names().size()); });
 }
 WARPMILL_FACE CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
-  return context_answer([&] {
-    require(functions != nullptr && count > 0);
-    Module& known = known_module(module);
-    for (const std::string& name : known.kernel_names()) {
-      if (count-- == 0) break;
-      find_kernel(functions++, known, name.c_str());
-    }
-  });
+  return context_answer([&] { enumerate(functions, count, known_module(module)); });
 }
 WARPMILL_FACE CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   return context_answer([&] { find_variable(address, bytes, known_module(module), name); });
@@ -124,7 +126,7 @@ WARPMILL_FACE CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fil
                                              CUlibraryOption*, void**, unsigned) {
   return driver_answer([&] {
     require(library != nullptr && file != nullptr);
-    *library = reinterpret_cast<CUlibrary>(load_library(text_of_file(file).c_str()));
+    *library = reinterpret_cast<CUlibrary>(load_library_file(file));
   });
 }
 WARPMILL_FACE CUresult cuLibraryUnload(CUlibrary library) {
@@ -135,6 +137,9 @@ WARPMILL_FACE CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, c
 }
 WARPMILL_FACE CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
   return driver_answer([&] { *count = static_cast<unsigned>(known_module(library).kernel_names().size()); });
+}
+WARPMILL_FACE CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  return driver_answer([&] { enumerate(kernels, count, known_module(library)); });
 }
 WARPMILL_FACE CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   return context_answer([&] { *module = reinterpret_cast<CUmodule>(&known_module(library)); });
@@ -183,30 +188,6 @@ WARPMILL_FACE CUresult cuFuncGetParamInfo(CUfunction function, size_t index, siz
 WARPMILL_FACE CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* bytes) {
   return cuFuncGetParamInfo(reinterpret_cast<CUfunction>(kernel), index, offset, bytes);
 }
-WARPMILL_FACE CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
-                                                                   size_t shared_bytes) {
-  return context_answer([&] {
-    require(blocks != nullptr && threads > 0);
-    *blocks = blocks_per_multiprocessor(known_kernel(function), threads, shared_bytes);
-  });
-}
-WARPMILL_FACE CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function,
-                                                        CUoccupancyB2DSize shared_of, size_t shared_bytes, int limit) {
-  return context_answer([&] {
-    Kernel& kernel = known_kernel(function);
-    const int most = static_cast<int>(kernel.on(current_device()).kernel->max_threads);
-    int best = 0;
-    for (int threads = limit > 0 ? std::min(limit, most) : most; threads > 0; threads -= 32) {
-      const std::size_t bytes = shared_of != nullptr ? shared_of(threads) : shared_bytes;
-      const int blocks = blocks_per_multiprocessor(kernel, threads, bytes);
-      if (blocks * threads <= best) continue;
-      best = blocks * threads;
-      *block = threads;
-      *grid = blocks * Platform::get().chip().multiprocessors;
-    }
-  });
-}
-
 WARPMILL_FACE CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   return context_answer([&] {
     require(stream != nullptr && flags <= 1);

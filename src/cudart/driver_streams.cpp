@@ -147,6 +147,13 @@ WARPMILL_FACE CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstr
     *address = allocate_device(bytes, current_pool(current_device()));
   });
 }
+WARPMILL_FACE CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  return context_answer([&] {
+    require(address != nullptr && bytes > 0);
+    stream_of(stream);
+    *address = allocate_device(bytes, &known_pool(pool));
+  });
+}
 WARPMILL_FACE CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return context_answer([&] {
     const auto range = range_of(address);

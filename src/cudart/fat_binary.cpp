@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -73,10 +74,40 @@ std::string decompressed(const Entry& entry, const char* data) {
   return plain;
 }
 
-std::string text_of(const Entry& entry) {
+std::string bytes_of(const Entry& entry) {
   const char* data = reinterpret_cast<const char*>(&entry) + entry.header_bytes;
   if (entry.flags & (flag_lz4 | flag_zstd)) return decompressed(entry, data);
-  return {data, strnlen(data, entry.size)};
+  return {data, entry.size};
+}
+std::string text_of(const Entry& entry) {
+  std::string text = bytes_of(entry);
+  text.resize(strnlen(text.data(), text.size()));
+  return text;
+}
+
+// As long as its own tables say; empty where they lie beyond `most` bytes, or are no tables of a cubin.
+std::string copy_of_elf(const void* image, std::size_t most) {
+  const char* const bytes = static_cast<const char*>(image);
+  Elf64_Ehdr head;
+  if (most < sizeof(head)) return {};
+  std::memcpy(&head, bytes, sizeof(head));
+  std::size_t end = sizeof(head);
+  const auto holds = [&](std::size_t begin, std::size_t count) {
+    if (begin > most || count > most - begin) return false;
+    end = std::max(end, begin + count);
+    return true;
+  };
+  constexpr Elf64_Half of_cuda = 190;
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != of_cuda ||
+      !holds(head.e_shoff, std::size_t{head.e_shnum} * sizeof(Elf64_Shdr)) ||
+      !holds(head.e_phoff, std::size_t{head.e_phnum} * sizeof(Elf64_Phdr)))
+    return {};
+  for (std::size_t i = 0; i < head.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes + head.e_shoff + i * sizeof(section), sizeof(section));
+    if (section.sh_type != SHT_NOBITS && !holds(section.sh_offset, section.sh_size)) return {};
+  }
+  return {bytes, end};
 }
 
 // The target that PTX names, "sm_90a"; families ("sm_100f") count as the chip they are named after.
@@ -97,11 +128,10 @@ DeviceCode code_of(const Header& header, const Architecture& device) {
   DeviceCode code;
   Architecture best{0, 0, false};
   std::vector<std::string> others;
-  bool machine_code = false;
   while (at + sizeof(Entry) <= end) {
     const auto& entry = *reinterpret_cast<const Entry*>(at);
     at += entry.header_bytes + entry.size;
-    machine_code |= entry.kind == kind_elf;
+    if (entry.kind == kind_elf) code.machine_code = bytes_of(entry);
     if (entry.kind != kind_ptx) continue;
     std::string text = text_of(entry);
     const Architecture target = target_of(text, static_cast<int>(entry.arch));
@@ -119,22 +149,27 @@ DeviceCode code_of(const Header& header, const Architecture& device) {
   if (!others.empty())
     code.problem = fmt::format("the program has PTX for {} only, which does not run on {}; {}", fmt::join(others, ", "),
                                device.name(), help);
-  else if (machine_code)
-    code.problem =
-        fmt::format("the program has machine code but no PTX, which is what the virtual GPU executes; {}", help);
+  else if (!code.machine_code.empty())
+    code.problem = fmt::format(
+        "the program has machine code but no PTX, which is what the virtual GPU executes; {}; or let its "
+        "compiler keep the PTX in a folder, and say --ptx FOLDER",
+        help);
   return code;
 }
 
 }  // namespace
 
-DeviceCode device_code(const void* image, const Architecture& device) {
+DeviceCode device_code(const void* image, const Architecture& device, std::size_t most) {
   std::uint32_t magic = 0;
   std::memcpy(&magic, image, sizeof(magic));
   if (magic == wrapper_magic) return device_code(static_cast<const Wrapper*>(image)->data, device);
   if (magic == binary_magic) return code_of(*static_cast<const Header*>(image), device);
   if (magic == elf_magic)
-    return {{}, "a module is machine code (a cubin); the virtual GPU executes PTX: build it with nvcc -ptx or -fatbin"};
-  return {static_cast<const char*>(image), {}};
+    return {{},
+            "a module is machine code (a cubin); the virtual GPU executes PTX: build it with nvcc -ptx or -fatbin, or "
+            "let its compiler keep the PTX in a folder, and say --ptx FOLDER",
+            copy_of_elf(image, most)};
+  return {static_cast<const char*>(image), {}, {}};
 }
 
 }  // namespace wm::cudart

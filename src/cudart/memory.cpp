@@ -120,8 +120,9 @@ void register_host(void* pointer, std::size_t bytes, unsigned flags) {
   const auto address = reinterpret_cast<std::uint64_t>(pointer);
   try {
     Platform::get().machine.map_host({static_cast<std::byte*>(pointer), bytes});
-  } catch (const Error&) {
-    fail(cudaErrorHostMemoryAlreadyRegistered);
+  } catch (const Error& error) {
+    if (range_of(address) || range_of(address + bytes - 1)) fail(cudaErrorHostMemoryAlreadyRegistered);
+    fail(cudaErrorInvalidValue, error.what());
   }
   table().add(
       {.kind = MemoryKind::registered, .address = address, .bytes = bytes, .device = current_device(), .flags = flags});

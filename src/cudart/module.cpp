@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cudart/failure.hpp"
+#include "cudart/kept_ptx.hpp"
 #include "cudart/memory.hpp"
 #include "cudart/names.hpp"
 #include "cudart/reporter.hpp"
@@ -66,7 +67,10 @@ void Module::read() {
   if (problem_.empty()) {
     DeviceCode code;
     try {
-      code = device_code(image_, Platform::get().chip().arch);
+      code = device_code(image_, Platform::get().chip().arch, most_);
+      if (code.ptx.empty() && !code.machine_code.empty())
+        code.ptx = kept_ptx(code.machine_code, Platform::get().settings.ptx_folders);
+      if (!code.ptx.empty()) code.problem.clear();
     } catch (const Error& error) {  // it is compressed, and cannot be read
       code.problem = error.what();
     }
@@ -191,16 +195,16 @@ Module* keep(std::unique_ptr<Module> module) {
 }
 }  // namespace
 
-Module* load_module(const void* image) {
+Module* load_module(const void* image, std::size_t most) {
   require(image != nullptr);
-  auto module = std::make_unique<Module>(image);
+  auto module = std::make_unique<Module>(image, most);
   module->read();
   return keep(std::move(module));
 }
 
-Module* load_library(const void* image) {
+Module* load_library(const void* image, std::size_t most) {
   require(image != nullptr);
-  auto module = std::make_unique<Module>(image);
+  auto module = std::make_unique<Module>(image, most);
   try {
     module->read();
   } catch (const Failure& failure) {
@@ -213,6 +217,16 @@ std::string text_of_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
   require(file.good(), cudaErrorFileNotFound);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Module* load_module_file(const char* path) {
+  const std::string bytes = text_of_file(path);
+  return load_module(bytes.c_str(), bytes.size());
+}
+
+Module* load_library_file(const char* path) {
+  const std::string bytes = text_of_file(path);
+  return load_library(bytes.c_str(), bytes.size());
 }
 
 void unload_module(const void* handle) {

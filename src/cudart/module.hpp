@@ -58,7 +58,7 @@ struct Variable {
 class Module {
  public:
   // The image must live until the first use of the module, which is when it is read; or it is read at once.
-  explicit Module(const void* image) : image_(image) {}
+  explicit Module(const void* image, std::size_t most = any_length) : image_(image), most_(most) {}
   ~Module();
 
   void read();  // fails, in words, where there is no PTX for the devices
@@ -83,6 +83,7 @@ class Module {
   std::uint64_t address_of(std::string_view variable, int device);
 
   const void* image_;
+  const std::size_t most_;  // bytes of it
   std::recursive_mutex mutex_;
   std::optional<PtxParts> parts_;
   std::string problem_;
@@ -98,9 +99,12 @@ class Module {
 };
 
 // Handles of loaded modules and of kernels, as the program holds them: those that exist.
-Module& known_module(const void* handle);    // fails with cudaErrorInvalidResourceHandle
-Module* load_module(const void* image);      // reads it at once
-Module* load_library(const void* image);     // the same, but nonsense is told when it is first asked for something
+Module& known_module(const void* handle);                               // fails with cudaErrorInvalidResourceHandle
+Module* load_module(const void* image, std::size_t most = any_length);  // reads it at once
+// The same, but nonsense is told when it is first asked for something.
+Module* load_library(const void* image, std::size_t most = any_length);
+Module* load_module_file(const char* path);
+Module* load_library_file(const char* path);
 std::string text_of_file(const char* path);  // fails with cudaErrorFileNotFound
 void unload_module(const void* handle);
 Kernel& known_kernel(const void* handle);  // fails with cudaErrorInvalidResourceHandle

@@ -197,6 +197,21 @@ std::string PtxParts::only(const Names& names) const {
   return compose(taken, [](std::string_view) { return false; });
 }
 
+std::vector<PtxParts::Piece> PtxParts::pieces() const {
+  std::vector<Piece> pieces;
+  for (const Part& part : parts_) {
+    Piece& piece = pieces.emplace_back();
+    piece.name = part.name;
+    piece.text = std::string_view(text_).substr(part.begin, part.end - part.begin);
+    piece.declaration = part.declaration;
+    const auto words = words_of(std::string_view(text_).substr(part.begin, part.body - part.begin));
+    const auto has = [&](std::string_view wanted) { return std::ranges::find(words, wanted) != words.end(); };
+    if (has(".weak") || has(".common")) piece.linking = Piece::Linking::weak;
+    if (has(".visible")) piece.linking = Piece::Linking::visible;
+  }
+  return pieces;
+}
+
 std::string PtxParts::kernel(std::string_view name) const {
   std::vector<bool> taken(parts_.size());
   std::vector<std::size_t> open;

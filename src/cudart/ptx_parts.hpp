@@ -32,6 +32,16 @@ class PtxParts {
   std::string only(const Names& names) const;                // these variables
   std::string kernel(std::string_view name) const;
 
+  // Directive by directive, as they stand: for who puts texts together.
+  struct Piece {
+    enum class Linking { local, weak, visible };
+    std::string_view name;  // empty: it defines nothing
+    std::string_view text;
+    bool declaration = false;  // of what is elsewhere
+    Linking linking = Linking::local;
+  };
+  std::vector<Piece> pieces() const;
+
  private:
   enum class Kind { head, global, shared, function, kernel };
   struct Part {

@@ -1,14 +1,18 @@
-// Programs with nvcc's static runtime inside: their own functions of CUDA's names become jumps to ours, before their
-// constructors run. An unstripped program names them in its symbol table. So do plugins, but their constructors have
-// run when dlopen brings them: what nvcc made of them registers their kernels, and is called again.
+// What an object has of CUDA's names inside becomes jumps to ours, before its constructors run: nvcc's static runtime,
+// which an unstripped program names in its symbol table; another libcudart.so; what makes machine code at run time, and
+// hands out PTX instead. So it is with what dlopen brings, but there constructors have run: what nvcc made of a plugin
+// registers its kernels, and is called again.
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -19,6 +23,7 @@
 #include "common/files.hpp"
 #include "cudart/entry_points.hpp"
 #include "cudart/face.hpp"
+#include "cudart/jit_link.hpp"
 
 namespace wm::cudart {
 namespace {
@@ -54,6 +59,15 @@ class Mapped {
 constexpr unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *[rip]; the address follows
 constexpr std::size_t jump_bytes = sizeof(jump) + sizeof(std::uint64_t);
 
+// Where a function is that does nothing but jump to another (CuTe DSL's runtime exports the static one so).
+char* behind_jump(char* function) {
+  constexpr unsigned char jump_near = 0xe9;
+  if (static_cast<unsigned char>(*function) != jump_near) return function;
+  std::int32_t distance = 0;
+  std::memcpy(&distance, function + 1, sizeof(distance));
+  return function + 1 + sizeof(distance) + distance;
+}
+
 // Puts a jump to `target` at the function's beginning.
 bool redirect(char* function, const void* target) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -66,7 +80,19 @@ bool redirect(char* function, const void* target) {
   return ::mprotect(start, bytes, PROT_READ | PROT_EXEC) == 0;
 }
 
-bool is_of_cuda(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
+// What answers in the place of a function of this name; null where it may stay.
+const void* answer_to(const std::string& name) {
+  if (name.starts_with("cuda") || name.starts_with("__cuda")) return own_function(name.c_str());
+  // So CuTe DSL exports its static runtime and what it asks the driver for. One has arguments of its own, and stays.
+  if (name == "_cudaLaunchKernelEx") return own_function("cudaLaunchKernelExC");
+  if (name == "_cudaLaunchKernel") return nullptr;
+  if (name.starts_with("_cu")) return own_function(name.c_str() + 1);
+  return jit_link_function(name);
+}
+
+// NVRTC makes PTX before machine code, and a module may be either: who asks for the second gets the first.
+constexpr std::pair<std::string_view, std::string_view> taken_for[] = {{"nvrtcGetCUBIN", "nvrtcGetPTX"},
+                                                                       {"nvrtcGetCUBINSize", "nvrtcGetPTXSize"}};
 
 using Register = void (*)();
 
@@ -76,6 +102,15 @@ struct Redirected {
   std::vector<Register> registers;  // nvcc's constructors
 };
 
+// A function may be replaced if there is room for a jump, or if it is one, to somewhere with more room.
+void redirect(const std::string& name, char* function, std::uint64_t bytes, const void* target,
+              const std::string& who) {
+  char* const place = behind_jump(function);
+  if (place == function && bytes < jump_bytes) return;
+  if (!redirect(place, target))
+    tell(name + " inside " + who + " cannot be redirected: rebuild it with nvcc -cudart shared");
+}
+
 // Redirects what a symbol table names.
 void redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr& strings, std::uintptr_t base,
                   const std::string& who, Redirected& done) {
@@ -83,6 +118,7 @@ void redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr&
   const auto* const symbols = file.at<Elf64_Sym>(table.sh_offset, count);
   const char* const names = file.at<char>(strings.sh_offset, strings.sh_size);
   if (symbols == nullptr || names == nullptr) return;
+  std::map<std::string, const Elf64_Sym*, std::less<>> compiler;  // NVRTC's functions
   for (std::uint64_t i = 0; i < count; ++i) {
     const Elf64_Sym& symbol = symbols[i];
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.sh_size)
@@ -91,13 +127,17 @@ void redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr&
     if (name.find("__sti____cudaRegisterAll") != name.npos)
       done.registers.push_back(reinterpret_cast<Register>(base + symbol.st_value));
     done.in_parts |= name.find("__cudaRegisterLinkedBinary") != name.npos;
-    if (!is_of_cuda(name) || symbol.st_size < jump_bytes) continue;
-    const void* const ours = own_function(name.c_str());
-    if (ours == nullptr) continue;
-    done.any = true;
-    if (!redirect(reinterpret_cast<char*>(base + symbol.st_value), ours))
-      tell(name + " inside " + who + " cannot be redirected: rebuild it with nvcc -cudart shared");
+    if (name.starts_with("nvrtc")) compiler.emplace(name, &symbol);
+    const void* const answer = answer_to(name);
+    if (answer == nullptr) continue;
+    done.any |= table.sh_type == SHT_SYMTAB;
+    redirect(name, reinterpret_cast<char*>(base + symbol.st_value), symbol.st_size, answer, who);
   }
+  for (const auto& [asked, answered] : taken_for)
+    if (const auto from = compiler.find(asked), to = compiler.find(answered);
+        from != compiler.end() && to != compiler.end())
+      redirect(from->first, reinterpret_cast<char*>(base + from->second->st_value), from->second->st_size,
+               reinterpret_cast<const void*>(base + to->second->st_value), who);
 }
 
 // Fat binaries without a way to register them.
@@ -124,6 +164,12 @@ bool needs_shared_runtime(const dl_phdr_info& object) {
   return false;
 }
 
+// cuBLAS and its like: they are machine code, which nobody can rebuild, and are often there without being asked.
+bool is_of_nvidia(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libcu") || name.starts_with("libnv") || name.starts_with("libnccl");
+}
+
 Redirected redirect_object(const dl_phdr_info& object, const char* path, const std::string& who) {
   Redirected done;
   const Mapped file(path);
@@ -132,9 +178,9 @@ Redirected redirect_object(const dl_phdr_info& object, const char* path, const s
   const auto* const sections = file.at<Elf64_Shdr>(head->e_shoff, head->e_shnum);
   if (sections == nullptr) return done;
   for (int i = 0; i < head->e_shnum; ++i)
-    if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < head->e_shnum)
+    if ((sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM) && sections[i].sh_link < head->e_shnum)
       redirect_all(file, sections[i], sections[sections[i].sh_link], object.dlpi_addr, who, done);
-  if (!done.any && has_fat_binary(file, *head, sections) && !needs_shared_runtime(object))
+  if (!done.any && !is_of_nvidia(path) && has_fat_binary(file, *head, sections) && !needs_shared_runtime(object))
     tell(who +
          " has CUDA's static runtime inside and no symbol table that says where: rebuild it with nvcc -cudart shared, "
          "or do not strip it");
@@ -153,12 +199,25 @@ Seen& seen() {
   return *all;
 }
 
+// Our two libraries are what all others are led to.
+bool is_ours(const std::string& name) {
+  static const std::string folder = [] {
+    Dl_info info{};
+    const std::string own = dladdr(reinterpret_cast<void*>(&is_ours), &info) != 0 ? info.dli_fname : "";
+    return own.substr(0, own.rfind('/') + 1);
+  }();
+  return !folder.empty() && name.starts_with(folder) &&
+         (name.find("/libcudart.so") != name.npos || name.find("/libcuda.so") != name.npos);
+}
+
 int visit(dl_phdr_info* object, std::size_t, void*) {
   const std::string name = object->dlpi_name != nullptr ? object->dlpi_name : "";
-  if (name.find("libcudart.so") != name.npos || !seen().objects.emplace(name, object->dlpi_addr).second) return 0;
+  if (is_ours(name) || name.starts_with(not_redirected) || !seen().objects.emplace(name, object->dlpi_addr).second)
+    return 0;
   const std::string who = name.empty() ? "the program" : name;
   const Redirected done = redirect_object(*object, name.empty() ? "/proc/self/exe" : name.c_str(), who);
   if (!done.any || !seen().started) return 0;
+  if (done.in_parts && is_of_nvidia(name)) return 0;
   if (done.in_parts)
     tell(who +
          " has CUDA's static runtime inside, and kernels in parts (-rdc), which dlopen has registered already: "

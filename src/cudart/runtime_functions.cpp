@@ -78,58 +78,6 @@ WARPMILL_FACE cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, c
   return cudaFuncSetAttribute(kernel, attribute, value);
 }
 
-WARPMILL_FACE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
-                                                                        size_t shared_bytes) {
-  return answer([&] {
-    require(blocks != nullptr && threads > 0);
-    *blocks = threads > 1024 ? 0 : blocks_per_multiprocessor(kernel_of(function), threads, shared_bytes);
-  });
-}
-WARPMILL_FACE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
-                                                                                 int threads, size_t shared_bytes,
-                                                                                 unsigned) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared_bytes);
-}
-WARPMILL_FACE cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
-                                                                    int) {
-  return answer([&] {
-    require(bytes != nullptr && blocks > 0);
-    const wm::vgpu::Chip& chip = Platform::get().chip();
-    const std::size_t share = chip.shared_bytes_per_multiprocessor / static_cast<std::size_t>(blocks);
-    Kernel& kernel = kernel_of(function);
-    const std::size_t fixed = kernel.on(current_device()).kernel->static_shared_bytes + 1024;
-    *bytes = std::min(std::min(share, chip.shared_bytes_per_block + 1024) - std::min(fixed, share),
-                      static_cast<std::size_t>(kernel.dynamic_shared_limit.load()));
-  });
-}
-namespace {
-int blocks_in_cluster(const cudaLaunchConfig_t& config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i)
-    if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) {
-      const auto& cluster = config.attrs[i].val.clusterDim;
-      return static_cast<int>(cluster.x * cluster.y * cluster.z);
-    }
-  return 1;
-}
-}  // namespace
-WARPMILL_FACE cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
-                                                         const cudaLaunchConfig_t* config) {
-  return answer([&] {
-    require(clusters != nullptr && config != nullptr);
-    const dim3& block = config->blockDim;
-    const int fit = blocks_per_multiprocessor(kernel_of(function), static_cast<int>(block.x * block.y * block.z),
-                                              config->dynamicSmemBytes);
-    *clusters = fit * Platform::get().chip().multiprocessors / std::max(1, blocks_in_cluster(*config));
-  });
-}
-WARPMILL_FACE cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* function,
-                                                               const cudaLaunchConfig_t* config) {
-  return answer([&] {
-    require(blocks != nullptr && config != nullptr);
-    *blocks = kernel_of(function).nonportable_cluster ? 16 : 8;
-  });
-}
-
 namespace {
 cudaError_t find_driver_function(const char* name, void** function, unsigned version, bool per_thread_stream,
                                  cudaDriverEntryPointQueryResult* found) {
@@ -173,7 +121,7 @@ WARPMILL_FACE cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* library, const 
                                                   unsigned, cudaLibraryOption*, void**, unsigned) {
   return answer([&] {
     require(library != nullptr && file != nullptr);
-    *library = reinterpret_cast<cudaLibrary_t>(load_library(text_of_file(file).c_str()));
+    *library = reinterpret_cast<cudaLibrary_t>(load_library_file(file));
   });
 }
 WARPMILL_FACE cudaError_t cudaLibraryUnload(cudaLibrary_t library) {

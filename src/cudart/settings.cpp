@@ -24,6 +24,7 @@ std::string to_text(const Settings& settings) {
               {"modes", modes},
               {"max_instructions", settings.max_instructions},
               {"strict", settings.strict},
+              {"ptx_folders", settings.ptx_folders},
               {"report", settings.report}}
       .dump(-1, ' ', true, json::error_handler_t::replace);
 }
@@ -45,6 +46,7 @@ Settings settings_from_text(const std::string& text) {
     for (const int mode : object.at("modes")) settings.modes.push_back(static_cast<vgpu::Mode>(mode));
     settings.max_instructions = object.at("max_instructions");
     settings.strict = object.at("strict");
+    settings.ptx_folders = object.at("ptx_folders");
     settings.report = object.at("report");
   } catch (const json::exception& error) {
     throw Error(ErrorCode::invalid_argument,

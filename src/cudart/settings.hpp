@@ -19,8 +19,9 @@ struct Settings {
   std::uint64_t seeds = 1;                            // runs of each mode that has dice
   std::vector<vgpu::Mode> modes;                      // none: friendly
   std::uint64_t max_instructions = 0;
-  bool strict = false;  // warnings are errors
-  std::string report;   // folder for reports of processes; none: nothing is reported
+  bool strict = false;                   // warnings are errors
+  std::vector<std::string> ptx_folders;  // where compilers of machine code left the PTX of it
+  std::string report;                    // folder for reports of processes; none: nothing is reported
 };
 
 inline constexpr const char* settings_variable = "WARPMILL_PROGRAM";

@@ -351,6 +351,57 @@ int hardware_map(std::uint64_t type) {
   return 0;
 }
 
+// What allocators and schedulers of others ask: pools, pointers, how much fits.
+int asked() {
+  const CUfunction add = function(start(ptx), "add");
+  CUmemoryPool pool{}, other{};
+  CUdeviceptr data{}, extra{};
+  show("pool", cuDeviceGetMemPool(&pool, 0));
+  show("default", cuDeviceGetDefaultMemPool(&other, 0));
+  std::printf("the same: %d\n", pool == other);
+  CUmemPoolProps properties{};
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  properties.maxSize = 1 << 20;
+  show("create", cuMemPoolCreate(&other, &properties));
+  show("allocate", cuMemAllocFromPoolAsync(&data, 1000, other, nullptr));
+  show("too much", cuMemAllocFromPoolAsync(&extra, std::size_t{2} << 20, other, nullptr));
+  cuuint64_t used = 0, threshold = 4096;
+  show("threshold", cuMemPoolSetAttribute(other, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  show("used", cuMemPoolGetAttribute(other, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+  std::printf("%d\n", used >= 1000);
+
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                      CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  unsigned type = 7, managed = 7;
+  int ordinal = 7;
+  std::size_t size = 7;
+  void* values[] = {&type, &ordinal, &size, &managed};
+  show("attributes", cuPointerGetAttributes(4, attributes, values, data + 10));
+  std::printf("%u %d %zu %u\n", type, ordinal, size, managed);
+  show("of the host", cuPointerGetAttributes(4, attributes, values, reinterpret_cast<CUdeviceptr>(&size)));
+  std::printf("%u %d %zu %u\n", type, ordinal, size, managed);
+  show("one of the host", cuPointerGetAttribute(&type, attributes[0], reinterpret_cast<CUdeviceptr>(&size)));
+  show("register everything", cuMemHostRegister(&size, ~std::size_t{0}, 0));
+  show("free", cuMemFree(data));
+  show("destroy", cuMemPoolDestroy(other));
+
+  int blocks = 0, clusters = 0, largest = 0;
+  CUlaunchAttribute pairs{};
+  pairs.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  pairs.value.clusterDim = {2, 1, 1};
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.blockDimX = 1024;
+  config.attrs = &pairs;
+  config.numAttrs = 1;
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 1024, 0);
+  show("clusters", cuOccupancyMaxActiveClusters(&clusters, add, &config));
+  show("largest", cuOccupancyMaxPotentialClusterSize(&largest, add, &config));
+  show("left", cuOccupancyAvailableDynamicSMemPerBlock(&size, add, 2, 128));
+  std::printf("%d %d %d %zu\n", blocks, clusters, largest, size);
+  return 0;
+}
+
 // A library that brings a runtime and kernels of its own.
 int plugin(const char* path) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -372,6 +423,7 @@ int main(int count, char** arguments) {
   if (what == "graph") return graph();
   if (what == "captured") return captured();
   if (what == "versions") return versions();
+  if (what == "asked") return asked();
   if (what == "hardware_map") return hardware_map(std::strtoull(arguments[2], nullptr, 10));
   if (what == "plugin") return plugin(arguments[2]);
   std::fputs("what?\n", stderr);

@@ -108,6 +108,17 @@ TEST_F(Programs, HostMemoryIsUnregisteredWhenItsUsersAreDone) {
   EXPECT_EQ(start("run " + driver + " unregistered").out, "unregister: CUDA_SUCCESS\n12\nwait: CUDA_SUCCESS\n");
 }
 
+TEST_F(Programs, PoolsPointersAndOccupancyAreAnswered) {
+  const Ended ended = start("run --device virtual:sm_90a:sms=10 " + driver + " asked");
+  EXPECT_EQ(ended.out,
+            "pool: CUDA_SUCCESS\ndefault: CUDA_SUCCESS\nthe same: 1\ncreate: CUDA_SUCCESS\nallocate: CUDA_SUCCESS\n"
+            "too much: CUDA_ERROR_OUT_OF_MEMORY\nthreshold: CUDA_SUCCESS\nused: CUDA_SUCCESS\n1\n"
+            "attributes: CUDA_SUCCESS\n2 0 1000 0\nof the host: CUDA_SUCCESS\n0 -2 0 0\n"
+            "one of the host: CUDA_ERROR_INVALID_VALUE\nregister everything: CUDA_ERROR_INVALID_VALUE\n"
+            "free: CUDA_SUCCESS\ndestroy: CUDA_SUCCESS\nclusters: CUDA_SUCCESS\nlargest: CUDA_SUCCESS\n"
+            "left: CUDA_SUCCESS\n2 10 8 49152\n");
+}
+
 TEST_F(Programs, OneEventIsRecordedByManyThreads) { EXPECT_EQ(start("run " + driver + " records").out, "wrong: 0\n"); }
 
 TEST_F(Programs, TheDriverSaysWhereACapturedStreamStands) {

@@ -1,0 +1,85 @@
+"""Python's first step under `warpmill run` and `warpmill check`: two packages are led to Warpmill as they are imported.
+
+Another sitecustomize, of the user's, is run as if this one were not there.
+"""
+
+import importlib.machinery
+import os
+import sys
+
+
+def lead_runtime(module):
+    """cuda-python has NVIDIA's static runtime inside, without names by which anybody could find its functions. But its
+    modules find each other's by name, in a table of capsules: the innermost one's is written anew before another reads it.
+    """
+    import ctypes
+
+    own = ctypes.CDLL("libcudart.so.13")  # Warpmill's, which is loaded first of all
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_void_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_New.restype = ctypes.py_object
+    api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    suffixes = ("_ptds", "_ptsz", "") if module.__name__.endswith("_ptds") else ("",)
+    functions = getattr(module, "__pyx_capi__", {})
+    for name, capsule in list(functions.items()):
+        for suffix in suffixes:
+            function = getattr(own, name.lstrip("_") + suffix, None)
+            if function is not None:
+                # The capsule's name is the signature; its text stays where it is.
+                address = ctypes.cast(function, ctypes.c_void_p)
+                functions[name] = api.PyCapsule_New(address, api.PyCapsule_GetName(capsule), None)
+                break
+
+
+def keep_ptx(module):
+    """CuTe DSL keeps PTX where the environment says, but for who names another folder: then it goes here all the same."""
+    apply = module.CompileOptions.apply_envar_settings
+
+    def apply_and_keep(self, envar, function_name):
+        apply(self, envar, function_name)
+        ptx = self.options[module.KeepPTX]
+        path = os.path.join(os.environ["CUTE_DSL_DUMP_DIR"], os.path.basename(ptx.dump_path))
+        ptx.full_ptx_path = path + os.path.basename(ptx.full_ptx_path)[len(os.path.basename(ptx.dump_path)):]
+        ptx.dump_path = path
+
+    module.CompileOptions.apply_envar_settings = apply_and_keep
+
+
+AS_THEY_COME = {
+    "cuda.bindings._internal.runtime": lead_runtime,
+    "cuda.bindings._internal.runtime_ptds": lead_runtime,
+    "cutlass.base_dsl.compiler": keep_ptx,
+}
+
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        change = AS_THEY_COME.get(name)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target) if change else None
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_change(module):
+                load(module)
+                change(module)
+
+            spec.loader.exec_module = load_and_change
+        return spec
+
+
+def run_the_next():
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
+    own = sys.modules.pop(__name__, None)
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if error.name != "sitecustomize":
+            raise
+        sys.modules[__name__] = own
+
+
+sys.meta_path.insert(0, Finder)
+run_the_next()

@@ -1,0 +1,3 @@
+"""A user's own."""
+
+print("the user's own was first")
