@@ -37,6 +37,7 @@ constexpr Known fenced_at(Scope scope) {
          : scope == Scope::cluster ? Known::fenced_cluster
                                    : Known::fenced_device;
 }
+constexpr bool reaches_a_scope(Known way) { return way >= Known::fenced_block && way <= Known::fenced_device; }
 
 inline u32& of(Times& times, Known way) { return times[static_cast<std::size_t>(way)]; }
 inline u32 of(const Times& times, Known way) { return times[static_cast<std::size_t>(way)]; }

@@ -101,7 +101,11 @@ void WarpClock::come_together(u32 lanes) {
 
 void WarpClock::fence(u32 lanes, Known way) {
   change(lanes, [&](LaneClass& c) {
-    for (const Known known : {Known::data, Known::met, Known::told}) c.clock.promote(known, way);
+    c.clock.promote(Known::data, way);
+    // What an exchange says goes with a relaxed flag too. Behind the other fences asynchronous work takes what was
+    // written, of which an exchange orders nothing.
+    if (reaches_a_scope(way))
+      for (const Known known : {Known::met, Known::told}) c.clock.promote(known, way);
     of(c.own, way) = now_;
   });
   ++now_;
