@@ -59,8 +59,13 @@ Images now(const Memory& memory, const Images& pages) {
 // The same launch from the same memory, except for what nobody has written. Memory is left as the first run did.
 class SecondLook {
  public:
-  SecondLook(Run& first, const ProgramKernel& kernel, const Images& before)
-      : first_(first), kernel_(kernel), memory_(first.memory), before_(before), after_(now(memory_, before)) {
+  SecondLook(Run& first, const ProgramKernel& kernel, const Judge& judge)
+      : first_(first),
+        kernel_(kernel),
+        memory_(first.memory),
+        judge_(judge),
+        before_(judge.overwritten().pages()),
+        after_(now(memory_, before_)) {
     for (const Region& region : memory_.unwritten()) unwritten_.push_back(region);
   }
 
@@ -83,7 +88,7 @@ class SecondLook {
     std::exception_ptr refusal;
     watch(run, judge, report, refusal);
     const bool same = !report.ended_by && report.printed.empty() && judge.only_unwritten_reads() &&
-                      judge.overwritten().whole() && same_results(judge.overwritten().pages(), contents);
+                      judge.overwritten().whole() && same_results(judge);
     put_back(memory_, judge.overwritten().pages());
     put_back(memory_, fresh);
     put_back(memory_, after_);
@@ -97,32 +102,36 @@ class SecondLook {
   }
 
  private:
-  // Of the second run, which has overwritten these pages.
-  bool same_results(const Images& overwritten, std::byte contents) const {
-    const auto same = [&](u64 address, const std::vector<std::byte>& first, const std::vector<std::byte>* untouched) {
-      const std::byte* const second = at(memory_, address);
-      if (std::equal(first.begin(), first.end(), second)) return true;
-      for (std::size_t i = 0; i < first.size(); ++i) {
-        const bool by_nobody =
-            is_unwritten(address + i) && second[i] == contents && untouched != nullptr && first[i] == (*untouched)[i];
-        if (first[i] != second[i] && !by_nobody) return false;
-      }
-      return true;
-    };
-    return std::all_of(after_.begin(), after_.end(),
-                       [&](const auto& page) { return same(page.first, page.second, &before_.at(page.first)); }) &&
-           std::all_of(overwritten.begin(), overwritten.end(), [&](const auto& page) {
-             return after_.contains(page.first) || same(page.first, page.second, nullptr);
-           });
+  // Of the second run, whose memory this still is.
+  bool same_results(const Judge& second) const {
+    const Images& overwritten = second.overwritten().pages();
+    return std::all_of(after_.begin(), after_.end(), [&](const auto& page) { return same(page, second); }) &&
+           std::all_of(overwritten.begin(), overwritten.end(),
+                       [&](const auto& page) { return after_.contains(page.first) || same(page, second); });
   }
-  bool is_unwritten(u64 address) const {
-    return std::any_of(unwritten_.begin(), unwritten_.end(),
-                       [&](const Region& region) { return region.holds(address, 1); });
+  // Of a page of one allocation. Where nobody had written the runs must write the same bytes; what neither of them has
+  // written is no result.
+  bool same(const Images::value_type& page, const Judge& second) const {
+    const auto& [address, bytes] = page;
+    const std::byte* const now = at(memory_, address);
+    if (!judge_.is_unwritten(address)) return std::equal(bytes.begin(), bytes.end(), now);
+    u32 written = 0, written_now = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const u64 in_grain = (address + i) % check::ShadowPage::grain;
+      if (i == 0 || in_grain == 0) {
+        written = judge_.written(address + i);
+        written_now = second.written(address + i);
+      }
+      if (((written ^ written_now) >> in_grain & 1) != 0) return false;
+      if ((written >> in_grain & 1) != 0 && bytes[i] != now[i]) return false;
+    }
+    return true;
   }
 
   Run& first_;
   const ProgramKernel& kernel_;
   Memory& memory_;
+  const Judge& judge_;  // of the first run
   const Images& before_;
   const Images after_;
   std::vector<Region> unwritten_;
@@ -133,7 +142,7 @@ bool results_depend_on_unwritten(Run& run, const ProgramKernel& kernel, const Ju
   if (!judge.overwritten().whole()) return true;
   const Memory::Alone alone(run.memory);  // nobody else may see memory put back
   if (!alone.granted()) return true;
-  SecondLook look(run, kernel, judge.overwritten().pages());
+  SecondLook look(run, kernel, judge);
   if (look.bytes_to_fill() > most_to_fill) return true;
   // The first run had ones there. Zeros, then a number that is above zero in every type.
   return !look.gives_the_same(std::byte{0}) || !look.gives_the_same(std::byte{0x3c});

@@ -37,6 +37,9 @@ class Judge final : public Observer {
   bool only_unwritten_reads();
   void no_result_depends_on_unwritten() { unwritten_matters_ = false; }
   const BeforeImages& overwritten() const { return overwritten_; }
+  // Whether global memory counted as unwritten there when the run began, and which bytes of the grain the run wrote.
+  bool is_unwritten(u64 address) const;
+  u32 written(u64 address) const { return global_.written(address); }
 
   void cluster_starts(const Cluster& cluster) override;
   void cluster_ends(const Cluster& cluster) override;
@@ -131,7 +134,6 @@ class Judge final : public Observer {
   void pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, u64 address, u32 lane);
   void remember_visit(const Block& owner, const Stamp& stamp);
   void check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane);
-  bool is_unwritten(u64 address) const;
   void settle_writes();
   bool is_atomic(const Stamp& stamp) const {
     const Effect& effect = sites_.effect(stamp.site);

@@ -39,4 +39,29 @@ void ShadowPage::overwrite(u64 grains, const Stamp& by) {
   writes.push_back({grains, by});
 }
 
+namespace {
+template <u64 size>
+u32 written_bytes(const ShadowPage::Node<size>& node) {
+  if constexpr (size > 1)
+    if (node.parts) {
+      u32 bytes = 0;
+      for (u64 i = 0; i < 4; ++i) bytes |= written_bytes((*node.parts)[i]) << (i * (size / 4));
+      return bytes;
+    }
+  return node.cell.written ? (1u << size) - 1 : 0;
+}
+}  // namespace
+
+u32 Shadow::written(u64 address) const {
+  const u64 number = address / ShadowPage::bytes, grain = address % ShadowPage::bytes / ShadowPage::grain;
+  const ShadowPage* page = number - first_ < near_.size() ? &near_[number - first_] : nullptr;
+  if (page == nullptr) {
+    const auto found = pages_.find(number);
+    if (found == pages_.end()) return 0;
+    page = found->second.get();
+  }
+  if (page->single >> grain & 1) return written_bytes((*page->nodes)[grain]);
+  return page->written >> grain & 1 ? (1u << ShadowPage::grain) - 1 : 0;
+}
+
 }  // namespace wm::vgpu::check

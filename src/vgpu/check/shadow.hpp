@@ -81,6 +81,9 @@ class Shadow {
     return *recent_;
   }
 
+  // Which bytes of the grain that holds `address` somebody has written: a bit each.
+  u32 written(u64 address) const;
+
   // Drops the pages of memory that shares none with other memory and will not be touched again.
   void forget(u64 address, u64 bytes) {
     for (u64 page = address / ShadowPage::bytes; page * ShadowPage::bytes < address + bytes; ++page) pages_.erase(page);
