@@ -145,7 +145,11 @@ void Judge::check_footprint(Actor& actor, const Footprint& footprint) {
     if (const u64 others = touched.grains & ~page.single; others != 0)
       check_records(actor, page, touched.address, others);
     if (!actor.writes) continue;
-    if (shadow == &global_) overwritten_.keep(touched.address, Footprint::page_bytes);
+    if (shadow == &global_) {
+      const u64 first = static_cast<u64>(std::countr_zero(touched.grains)) * ShadowPage::grain;
+      const u64 end = Footprint::page_bytes - static_cast<u64>(std::countl_zero(touched.grains)) * ShadowPage::grain;
+      overwritten_.keep(touched.address + first, end - first);
+    }
     if (actor.shared)
       for (u64 left = touched.grains; left != 0; left &= left + (left & -left)) {
         const auto first = static_cast<u64>(std::countr_zero(left));
