@@ -91,7 +91,8 @@ std::optional<Omission> Judge::relies_on_product(const Actor& actor, const Stamp
     return before_its_share ? std::optional(Omission::warps_of_product) : std::nullopt;
   }
   if (before.async != 0) return std::nullopt;
-  if (ordered(actor, before, before_wrote ? Known::told : Known::met)) return Omission::lanes_together;
+  const Known told = actor.async_proxy ? Known::told_proxy : Known::told;  // __syncwarp() is no proxy fence
+  if (ordered(actor, before, before_wrote ? told : Known::met)) return Omission::lanes_together;
   if (!ordered(actor, before, Known::relied)) return std::nullopt;
   if (before_wrote && (actor.async_proxy || distance(me.warp, before.warp) != Scope::block)) return std::nullopt;
   const bool lane_known = actor.knows.clock.covers_any(before.warp, all_lanes, before.time, Known::reads);

@@ -93,7 +93,8 @@ void WarpClock::come_together(u32 lanes) {
       if ((c.lanes & lanes) == 0) continue;
       Clock known = c.clock;
       known.promote(Known::data, Known::told);
-      here.join(known.only({Known::met, Known::told}));
+      known.promote(Known::shared_proxy, Known::told_proxy);
+      here.join(known.only({Known::met, Known::told, Known::told_proxy}));
     }
   learn(lanes, here);
   ++now_;
@@ -106,6 +107,7 @@ void WarpClock::fence(u32 lanes, Known way) {
     // written, of which an exchange orders nothing.
     if (reaches_a_scope(way))
       for (const Known known : {Known::met, Known::told}) c.clock.promote(known, way);
+    if (way == Known::shared_proxy) c.clock.promote(Known::told, Known::told_proxy);
     of(c.own, way) = now_;
   });
   ++now_;
