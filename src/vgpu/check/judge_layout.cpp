@@ -109,9 +109,13 @@ u32 Judge::twin_of(WarpState& state, u32 lane, u32 number, const CopyIssue& issu
   constexpr std::size_t kept = 64;
   auto& issues = state.same_issues[running_];
   if (async_[number].generic) std::erase_if(issues, [&](const auto& other) { return other.execution != executions_; });
+  // Who knows that a copy has been issued makes another one, of what there is by now.
+  const Clock& clock = state.clock.of_lane(lane).clock;
   const auto same = std::find_if(issues.begin(), issues.end(), [&](const auto& other) {
-    return (other.lanes >> lane & 1) == 0 && other.issue.barrier == issue.barrier && other.issue.reads == issue.reads &&
-           other.issue.writes == issue.writes;
+    if ((other.lanes >> lane & 1) != 0 || other.issue.barrier != issue.barrier) return false;
+    if (other.issue.reads != issue.reads || other.issue.writes != issue.writes) return false;
+    const Stamp& issued = async_[other.first].issue;
+    return !clock.covers(issued.warp, issued.lanes, issued.time, Known::control);
   });
   if (same != issues.end()) {
     same->lanes |= 1u << lane;
