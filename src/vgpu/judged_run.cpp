@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "vgpu/check/judge.hpp"
 #include "vgpu/machine/fault.hpp"
@@ -38,20 +40,28 @@ void watch(Run& run, Judge& judge, RunReport& report, std::exception_ptr& refusa
   run.observer = nullptr;
 }
 
-std::byte* at(const Memory& memory, u64 address) {
-  const Region region = memory.find(address);
-  return region.host + (address - region.address);
+void put_back(const Images& images) {
+  for (const auto& [address, image] : images) std::copy(image.bytes.begin(), image.bytes.end(), image.place);
 }
 
-void put_back(const Memory& memory, const Images& images) {
-  for (const auto& [address, bytes] : images) std::memcpy(at(memory, address), bytes.data(), bytes.size());
-}
-
-Images now(const Memory& memory, const Images& pages) {
+Images now(const Images& pages) {
   Images images;
-  for (const auto& [address, bytes] : pages) {
-    const std::byte* const host = at(memory, address);
-    images[address].assign(host, host + bytes.size());
+  for (const auto& [address, page] : pages)
+    images[address] = {page.place, {page.place, page.place + page.bytes.size()}};
+  return images;
+}
+
+// The allocations of which what nobody has written was read. None where they are too much to be filled, or cannot be:
+// one is gone, or the host may look at it.
+std::optional<Images> read_unwritten(const Memory& memory, const Judge& judge) {
+  constexpr u64 most_bytes = u64{256} << 20;
+  Images images;
+  u64 bytes = 0;
+  for (const u64 address : judge.read_unwritten()) {
+    const Region region = memory.find(address);
+    bytes += region.bytes;
+    if (region.host == nullptr || (region.of_host && !region.lent) || bytes > most_bytes) return std::nullopt;
+    images[address] = {region.host, {region.host, region.host + region.bytes}};
   }
   return images;
 }
@@ -59,24 +69,17 @@ Images now(const Memory& memory, const Images& pages) {
 // The same launch from the same memory, except for what nobody has written. Memory is left as the first run did.
 class SecondLook {
  public:
-  SecondLook(Run& first, const ProgramKernel& kernel, const Judge& judge)
+  SecondLook(Run& first, const ProgramKernel& kernel, const Judge& judge, Images unwritten)
       : first_(first),
         kernel_(kernel),
-        memory_(first.memory),
         judge_(judge),
         before_(judge.overwritten().pages()),
-        after_(now(memory_, before_)) {
-    for (const Region& region : memory_.unwritten()) unwritten_.push_back(region);
-  }
+        after_(now(before_)),
+        unwritten_(std::move(unwritten)) {}
 
-  bool gives_the_same(std::byte contents) {
-    put_back(memory_, before_);
-    Images fresh;
-    for (const Region& region : unwritten_) {
-      fresh[region.address].assign(region.host, region.host + region.bytes);
-      std::memset(region.host, static_cast<int>(contents), region.bytes);
-    }
-    Run run(first_.chip, memory_, first_.program, first_.entry);
+  // None where the caller wants no more, as `refusal` says.
+  std::optional<bool> gives_the_same(std::byte contents, std::exception_ptr& refusal) {
+    Run run(first_.chip, first_.memory, first_.program, first_.entry);
     run.shape = first_.shape;
     run.options = first_.options;
     run.parameters = first_.parameters;
@@ -84,24 +87,33 @@ class SecondLook {
     run.options.max_instructions = 2 * first_.instructions + 1'000'000;
     check_shape(run, kernel_);
     Judge judge(run);
+    const Restored restored{*this, judge};
+    put_back(before_);
+    for (const auto& [address, image] : unwritten_)
+      std::memset(image.place, static_cast<int>(contents), image.bytes.size());
     RunReport report;
-    std::exception_ptr refusal;
     watch(run, judge, report, refusal);
-    const bool same = !report.ended_by && report.printed.empty() && judge.only_unwritten_reads() &&
-                      judge.overwritten().whole() && same_results(judge);
-    put_back(memory_, judge.overwritten().pages());
-    put_back(memory_, fresh);
-    put_back(memory_, after_);
-    return same;
-  }
-
-  u64 bytes_to_fill() const {
-    u64 bytes = 0;
-    for (const Region& region : unwritten_) bytes += region.bytes;
-    return bytes;
+    if (refusal) {
+      first_.caller_error = run.caller_error;
+      return std::nullopt;
+    }
+    return !report.ended_by && report.printed.empty() && judge.only_unwritten_reads() && judge.can_be_repeated() &&
+           std::includes(judge_.read_unwritten().begin(), judge_.read_unwritten().end(), judge.read_unwritten().begin(),
+                         judge.read_unwritten().end()) &&
+           same_results(judge);
   }
 
  private:
+  // Memory is the first run's again when a look is over, however it ends.
+  struct Restored {
+    const SecondLook& look;
+    const Judge& judge;
+    ~Restored() {
+      put_back(judge.overwritten().pages());
+      put_back(look.unwritten_);
+      put_back(look.after_);
+    }
+  };
   // Of the second run, whose memory this still is.
   bool same_results(const Judge& second) const {
     const Images& overwritten = second.overwritten().pages();
@@ -112,8 +124,8 @@ class SecondLook {
   // Of a page of one allocation. Where nobody had written the runs must write the same bytes; what neither of them has
   // written is no result.
   bool same(const Images::value_type& page, const Judge& second) const {
-    const auto& [address, bytes] = page;
-    const std::byte* const now = at(memory_, address);
+    const u64 address = page.first;
+    const auto& [now, bytes] = page.second;
     if (!judge_.is_unwritten(address)) return std::equal(bytes.begin(), bytes.end(), now);
     u32 written = 0, written_now = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -130,24 +142,24 @@ class SecondLook {
 
   Run& first_;
   const ProgramKernel& kernel_;
-  Memory& memory_;
   const Judge& judge_;  // of the first run
-  const Images& before_;
-  const Images after_;
-  std::vector<Region> unwritten_;
+  const Images &before_, after_;
+  const Images unwritten_;  // as the first run left it
 };
 
-bool results_depend_on_unwritten(Run& run, const ProgramKernel& kernel, const Judge& judge) {
-  constexpr u64 most_to_fill = u64{256} << 20;
-  if (!judge.overwritten().whole()) return true;
+// Where no further run can be made, or the caller wants none, some result may.
+bool results_depend_on_unwritten(Run& run, const ProgramKernel& kernel, const Judge& judge,
+                                 std::exception_ptr& refusal) {
+  if (!judge.can_be_repeated()) return true;
   const Memory::Alone alone(run.memory);  // nobody else may see memory put back
   if (!alone.granted()) return true;
-  SecondLook look(run, kernel, judge);
-  if (look.bytes_to_fill() > most_to_fill) return true;
+  auto unwritten = read_unwritten(run.memory, judge);
+  if (!unwritten) return true;
+  SecondLook look(run, kernel, judge, std::move(*unwritten));
   // A number above and one below what a comparison may meet, in every type of float (the first run's NaN is neither);
   // and each bit is set in one of the three and not in another, whatever the first run had.
   for (const std::byte contents : {std::byte{0}, std::byte{0x7b}, std::byte{0xf7}})
-    if (!look.gives_the_same(contents)) return true;
+    if (!look.gives_the_same(contents, refusal).value_or(false)) return true;
   return false;
 }
 }  // namespace
@@ -156,9 +168,15 @@ void run_judged(Run& run, const ProgramKernel& kernel, RunReport& report) {
   Judge judge(run);
   std::exception_ptr refusal;
   watch(run, judge, report, refusal);
-  if (!report.ended_by && report.printed.empty() && judge.only_unwritten_reads() &&
-      !results_depend_on_unwritten(run, kernel, judge))
-    judge.no_result_depends_on_unwritten();
+  if (!report.ended_by && report.printed.empty() && judge.only_unwritten_reads()) {
+    bool matters = true;
+    try {
+      matters = results_depend_on_unwritten(run, kernel, judge, refusal);
+    } catch (const std::exception&) {  // there is no room for it
+    }
+    if (!matters) judge.no_result_depends_on_unwritten();
+    if (refusal) report.ended_by = refusal;
+  }
   report.check = judge.take_report();
   if (refusal) std::rethrow_exception(refusal);
 }

@@ -24,8 +24,8 @@ TEST(BeforeImages, HoldWhatWasThereBeforeTheFirstWriteOfEachPage) {
   std::memset(host, 2, 700);
   before.keep(address, 4);
   ASSERT_EQ(before.pages().size(), 2u);
-  EXPECT_EQ(before.pages().at(address), std::vector<std::byte>(512, std::byte{1}));
-  EXPECT_EQ(before.pages().at(address + 512), std::vector<std::byte>(188, std::byte{1}));
+  EXPECT_EQ(before.pages().at(address).bytes, std::vector<std::byte>(512, std::byte{1}));
+  EXPECT_EQ(before.pages().at(address + 512).bytes, std::vector<std::byte>(188, std::byte{1}));
   EXPECT_TRUE(before.whole());
 }
 
@@ -52,8 +52,12 @@ TEST(BeforeImages, KeepLentMemoryAndNothingAroundIt) {
   before.keep(reinterpret_cast<u64>(of_host), sizeof of_host);
   std::memset(of_host, 2, sizeof of_host);
   EXPECT_TRUE(before.whole());
-  EXPECT_EQ(before.pages(), (Images{{reinterpret_cast<u64>(of_host + 48), std::vector<std::byte>(16, std::byte{1})},
-                                    {reinterpret_cast<u64>(of_host + 64), std::vector<std::byte>(100, std::byte{1})}}));
+  ASSERT_EQ(before.pages().size(), 2u);
+  for (const auto& [offset, bytes] : {std::pair{48, 16}, std::pair{64, 100}}) {
+    const Image& image = before.pages().at(reinterpret_cast<u64>(of_host + offset));
+    EXPECT_EQ(image.place, of_host + offset);
+    EXPECT_EQ(image.bytes, std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{1}));
+  }
 }
 
 TEST(MemoryAlone, IsGrantedToTheOnlyUserAndKeepsOthersWaiting) {

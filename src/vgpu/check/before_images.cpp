@@ -26,8 +26,8 @@ void BeforeImages::keep_part(const Region& region, u64 page_begin) {
   if (!added) return;
   whole_ &= (bytes_ += bytes) <= most_bytes;
   if (!whole_) return;
-  const std::byte* const host = region.host + (first - region.address);
-  kept->second.assign(host, host + bytes);
+  std::byte* const host = region.host + (first - region.address);
+  kept->second = {host, {host, host + bytes}};
 }
 
 }  // namespace wm::vgpu::check

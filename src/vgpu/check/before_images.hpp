@@ -9,7 +9,12 @@
 
 namespace wm::vgpu::check {
 
-using Images = std::map<u64, std::vector<std::byte>>;  // pages by address, or what of them is allocated
+// What memory held, and where. Its bytes stay while the run goes on that keeps them, also where it is freed.
+struct Image {
+  std::byte* place = nullptr;
+  std::vector<std::byte> bytes;
+};
+using Images = std::map<u64, Image>;  // pages by address, or what of them is allocated
 
 class BeforeImages {
  public:

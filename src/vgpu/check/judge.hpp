@@ -37,8 +37,12 @@ class Judge final : public Observer {
   bool only_unwritten_reads();
   void no_result_depends_on_unwritten() { unwritten_matters_ = false; }
   const BeforeImages& overwritten() const { return overwritten_; }
+  // A kernel's malloc gives other addresses each time, and what it gives is not filled.
+  bool can_be_repeated() const { return overwritten_.whole() && !used_heap_; }
+  // Allocations of which it read what nobody had written, by address.
+  const std::set<u64>& read_unwritten() const { return read_unwritten_; }
   // Whether global memory counted as unwritten there when the run began, and which bytes of the grain the run wrote.
-  bool is_unwritten(u64 address) const;
+  bool is_unwritten(u64 address) const { return unwritten_allocation(address).has_value(); }
   u32 written(u64 address) const { return global_.written(address); }
 
   void cluster_starts(const Cluster& cluster) override;
@@ -64,7 +68,7 @@ class Judge final : public Observer {
   void multiply_issued(const Warp& warp, const Op& op, const MatrixReads& issue) override;
   void role_named(const Warp& warp, u32 lanes, const std::string& role) override;
   void shared_named(const Warp& warp, const std::string& name, u64 address, u32 bytes, u32 count) override;
-  void unwritten(const MemoryRange& range) override { unwritten_[range.address] = range.bytes; }
+  void unwritten(const MemoryRange& range) override;
   void freed(const MemoryRange& range) override;
 
  private:
@@ -134,6 +138,7 @@ class Judge final : public Observer {
   void pass_flags(const Warp& warp, const Effect& effect, AccessKind kind, u64 address, u32 lane);
   void remember_visit(const Block& owner, const Stamp& stamp);
   void check_local(const Warp& warp, u32 site, AccessKind kind, u64 address, u32 bytes, u32 lane);
+  std::optional<u64> unwritten_allocation(u64 address) const;
   void settle_writes();
   bool is_atomic(const Stamp& stamp) const {
     const Effect& effect = sites_.effect(stamp.site);
@@ -254,6 +259,8 @@ class Judge final : public Observer {
   BeforeImages overwritten_;       // global memory
   bool unwritten_matters_ = true;  // some result depends on what nobody has written, or may
   std::map<u64, u64> unwritten_;   // device memory: address and bytes
+  std::set<u64> read_unwritten_;
+  bool used_heap_ = false;
   std::deque<MemoryRange> freed_;  // memory of the heap whose shadow is kept for a while
   struct Access {
     Stamp stamp;

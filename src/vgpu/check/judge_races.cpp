@@ -201,21 +201,6 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
   });
 }
 
-bool Judge::is_unwritten(u64 address) const {
-  const auto after = unwritten_.upper_bound(address);
-  return after != unwritten_.begin() && address - std::prev(after)->first < std::prev(after)->second;
-}
-
-// Who still uses it is soon told of it; who comes later finds no memory there.
-void Judge::freed(const MemoryRange& range) {
-  constexpr std::size_t kept = 1024;
-  unwritten_.erase(range.address);
-  freed_.push_back(range);
-  if (freed_.size() <= kept) return;
-  global_.forget(freed_.front().address, freed_.front().bytes);
-  freed_.pop_front();
-}
-
 // What memory holds there; null where there is none, or no longer: the machine will say so.
 const std::byte* Judge::bytes_at(const Actor& actor, u64 address, u64 bytes) const {
   if (!actor.shared) {

@@ -5,11 +5,40 @@
 #include <fmt/format.h>
 
 #include "vgpu/check/judge.hpp"
+#include "vgpu/memory/spaces.hpp"
 
 namespace wm::vgpu::check {
 
+void Judge::unwritten(const MemoryRange& range) {
+  unwritten_[range.address] = range.bytes;
+  used_heap_ |= is_heap(range.address);
+}
+
+// Who still uses it is soon told of it; who comes later finds no memory there.
+void Judge::freed(const MemoryRange& range) {
+  constexpr std::size_t kept = 1024;
+  used_heap_ = true;
+  unwritten_.erase(range.address);
+  freed_.push_back(range);
+  if (freed_.size() <= kept) return;
+  global_.forget(freed_.front().address, freed_.front().bytes);
+  freed_.pop_front();
+}
+
+// That holds this address.
+std::optional<u64> Judge::unwritten_allocation(u64 address) const {
+  const auto after = unwritten_.upper_bound(address);
+  if (after == unwritten_.begin()) return std::nullopt;
+  const auto& [begin, bytes] = *std::prev(after);
+  return address - begin < bytes ? std::optional(begin) : std::nullopt;
+}
+
 void Judge::check_written(const Actor& actor, u64 address, u64 bytes) {
-  if (!actor.shared && !actor.tensor && !is_unwritten(address)) return;
+  if (!actor.shared && !actor.tensor) {
+    const auto allocation = unwritten_allocation(address);
+    if (!allocation) return;
+    read_unwritten_.insert(*allocation);
+  }
   const u32 number = actor.stamp.site;
   unwritten_reads_.try_emplace(number, Access{actor.stamp, address, bytes});
   const Site& site = sites_.at(number);
