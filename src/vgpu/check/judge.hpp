@@ -37,7 +37,7 @@ class Judge final : public Observer {
   bool only_unwritten_reads();
   void no_result_depends_on_unwritten() { unwritten_matters_ = false; }
   const BeforeImages& overwritten() const { return overwritten_; }
-  // A kernel's malloc gives other addresses each time, and what it gives is not filled.
+  // Each run that takes of the heap would leave less of it, and has other addresses.
   bool can_be_repeated() const { return overwritten_.whole() && !used_heap_; }
   // Allocations of which it read what nobody had written, by address.
   const std::set<u64>& read_unwritten() const { return read_unwritten_; }

@@ -1,6 +1,7 @@
 // A run that is made again because what nobody wrote was read: whoever ends that, the memory is the first run's.
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -84,6 +85,27 @@ TEST_F(Look, LetsTheErrorStandWhereMemoryIsFreedMeanwhile) {
   run();
   EXPECT_EQ(gpu.report.check->count(Severity::error), 1u);
   EXPECT_EQ(gpu.report.check->findings.size(), 1u);
+}
+
+// Each run would take more of the heap, which is 8 MiB, and nothing that the kernel shows tells of it.
+TEST_F(Look, IsNotTakenOfARunThatAllocates) {
+  const std::string allocates = R"(
+  setp.ne.u32 %p1, %lane, 0;
+  @%p1 bra others;
+  {
+    .param .b64 size;
+    .param .b64 place;
+    mov.u64 %rd2, 3000000;
+    st.param.b64 [size], %rd2;
+    call.uni (place), malloc, (size);
+    ld.param.b64 %rd3, [place];
+  }
+others:)" + std::string(drops_a_word);
+  gpu.load(kernel_text(allocates).insert(module_text("").size(),
+                                         ".extern .func (.param .b64 place) malloc(.param .b64 size);\n"));
+  run();
+  EXPECT_EQ(gpu.report.check->count(Severity::error), 1u);
+  EXPECT_EQ(gpu.download<std::uint64_t>(out, 32), numbers());
 }
 
 TEST_F(Look, FillsWhatTheRunHasReadAlone) {
