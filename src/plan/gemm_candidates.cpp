@@ -83,12 +83,12 @@ GemmPlan spread(TileShape tile, ClusterShape cluster, bool exchange) {
           .exchange = exchange};
 }
 
-// For wgmma. Rows and columns may change places (exchange), so that the finer grain of columns serves the few rows.
-// What came within 3% of a shape's best in none of the measurements that the model is fitted to is left out.
 // Tiles of 128 rows that two blocks share along k: 4 bytes of a multiply thread, of 8-bit integers 38; of blocks that
 // share operands too only where D's columns are contiguous.
 bool spills_in_two(int columns, int parts) { return columns == 208 && parts == 2; }
 
+// For wgmma. Rows and columns may change places (exchange), so that the finer grain of columns serves the few rows.
+// What came within 3% of a shape's best in none of the measurements that the model is fitted to is left out.
 void add_wgmma_plans(Collector& to) {
   // Blocks of a cluster share operands: the more, the fewer bytes L2 has to give, and the later they start.
   constexpr ClusterShape sharing[] = {{2, 1}, {1, 2}, {1, 1}, {4, 1}, {1, 4}, {2, 2}, {4, 2}, {2, 4}};
