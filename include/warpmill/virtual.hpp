@@ -75,10 +75,11 @@ WARPMILL_API void name_memory(const Device& device, std::uint64_t address, const
 WARPMILL_API void mark_unwritten(const Device& device, std::uint64_t address);
 
 // The caller's own memory becomes the device's too, under its own address, until it is unmapped: kernels read and write
-// it where it lies, and the caller leaves it alone while one runs. Unmapping waits for kernels that run. Throws
-// invalid_argument where it is empty, or part of it is mapped already or lies where kernels have shared, local or other
-// memory; of what is unmapped, where no mapped memory begins.
-WARPMILL_API void map_memory(const Device& device, std::span<std::byte> memory);
+// it where it lies, and the caller leaves it alone while one runs. Memory that is mapped read-only is never written: a
+// kernel that tries fails, as out of bounds. Unmapping waits for kernels that run. Throws invalid_argument where it is
+// empty, or part of it is mapped already or lies where kernels have shared, local or other memory; of what is unmapped,
+// where no mapped memory begins.
+WARPMILL_API void map_memory(const Device& device, std::span<std::byte> memory, bool read_only = false);
 WARPMILL_API void unmap_memory(const Device& device, const std::byte* memory);
 
 }  // namespace wm::vgpu

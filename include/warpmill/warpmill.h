@@ -97,8 +97,9 @@ WM_API wm_status wm_buffer_name(wm_buffer* buffer, const char* name);
 
 /* The caller's own memory on the host becomes a virtual device's too, under its own address, until it is unmapped:
    kernels read and write it where it lies, and the caller leaves it alone while one runs; unmapping waits for them.
-   What reports call it may be NULL. */
-WM_API wm_status wm_memory_map(const wm_device* device, void* memory, size_t bytes, const char* name);
+   With read_only it is never written: a kernel that tries fails. What reports call it may be NULL. */
+WM_API wm_status wm_memory_map(const wm_device* device, void* memory, size_t bytes, int32_t read_only,
+                               const char* name);
 WM_API wm_status wm_memory_unmap(const wm_device* device, const void* memory);
 
 typedef enum wm_dtype {

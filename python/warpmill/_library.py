@@ -130,7 +130,7 @@ _SIGNATURES = {
     "wm_buffer_upload": (_STATUS, [c_void_p, c_size_t, c_void_p, c_size_t]),
     "wm_buffer_download": (_STATUS, [c_void_p, c_size_t, c_void_p, c_size_t]),
     "wm_buffer_name": (_STATUS, [c_void_p, c_char_p]),
-    "wm_memory_map": (_STATUS, [c_void_p, c_void_p, c_size_t, c_char_p]),
+    "wm_memory_map": (_STATUS, [c_void_p, c_void_p, c_size_t, c_int32, c_char_p]),
     "wm_memory_unmap": (_STATUS, [c_void_p, c_void_p]),
     "wm_compile": (_STATUS, [POINTER(CompileRequest), POINTER(c_void_p)]),
     "wm_program_free": (None, [c_void_p]),

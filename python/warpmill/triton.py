@@ -391,7 +391,7 @@ def _mapped(on: Device, spans: Sequence[Span]) -> Iterator[None]:
     with _launching:
         try:
             for first, end, name in spans:
-                check_status(lib.wm_memory_map(on.handle, first, end - first, name.encode()))
+                check_status(lib.wm_memory_map(on.handle, first, end - first, 0, name.encode()))
                 mapped.append(first)
             yield
         finally:

@@ -104,10 +104,11 @@ wm_status wm_buffer_name(wm_buffer* buffer, const char* name) {
   });
 }
 
-wm_status wm_memory_map(const wm_device* device, void* memory, std::size_t bytes, const char* name) {
+wm_status wm_memory_map(const wm_device* device, void* memory, std::size_t bytes, std::int32_t read_only,
+                        const char* name) {
   return guarded([&] {
     const Device& own = at(device, "device").device;
-    vgpu::map_memory(own, bytes_at<std::byte>(memory, bytes));
+    vgpu::map_memory(own, bytes_at<std::byte>(memory, bytes), read_only != 0);
     if (name) vgpu::name_memory(own, reinterpret_cast<std::uint64_t>(memory), name);
   });
 }

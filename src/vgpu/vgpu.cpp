@@ -33,7 +33,7 @@ void Machine::free(std::uint64_t address) noexcept { state_->memory.free(address
 void Machine::write(std::uint64_t address, std::span<const std::byte> source) {
   if (source.empty()) return;
   const Memory::Use use(state_->memory);
-  std::memcpy(state_->memory.at(address, source.size(), "upload"), source.data(), source.size());
+  std::memcpy(state_->memory.to_write(address, source.size(), "upload"), source.data(), source.size());
   state_->memory.note_written(address);
 }
 
@@ -46,22 +46,23 @@ void Machine::read(std::span<std::byte> destination, std::uint64_t address) cons
 void Machine::fill(std::uint64_t address, std::byte value, std::size_t bytes) {
   if (bytes == 0) return;
   const Memory::Use use(state_->memory);
-  std::memset(state_->memory.at(address, bytes, "fill"), static_cast<int>(value), bytes);
+  std::memset(state_->memory.to_write(address, bytes, "fill"), static_cast<int>(value), bytes);
   state_->memory.note_written(address);
 }
 
 void Machine::map_host(std::span<std::byte> bytes) { state_->memory.map_host(bytes.data(), bytes.size()); }
-void Machine::lend(std::span<std::byte> bytes) { state_->memory.lend(bytes.data(), bytes.size()); }
+void Machine::lend(std::span<std::byte> bytes, bool read_only) {
+  state_->memory.lend(bytes.data(), bytes.size(), read_only);
+}
 void Machine::unmap_host(const std::byte* host) { state_->memory.unmap_host(host); }
 
 void Machine::move(std::uint64_t destination, std::uint64_t source, std::size_t bytes) {
   if (bytes == 0) return;
   const Memory::Use use(state_->memory);
-  const auto host = [&](std::uint64_t address, const char* what) {
-    return state_->memory.find(address).bytes > 0 ? state_->memory.at(address, bytes, what)
-                                                  : reinterpret_cast<std::byte*>(address);
-  };
-  std::memmove(host(destination, "copying to"), host(source, "copying from"), bytes);
+  const auto ours = [&](std::uint64_t address) { return state_->memory.find(address).bytes > 0; };
+  const auto of_host = [](std::uint64_t address) { return reinterpret_cast<std::byte*>(address); };
+  std::memmove(ours(destination) ? state_->memory.to_write(destination, bytes, "copying to") : of_host(destination),
+               ours(source) ? state_->memory.at(source, bytes, "copying from") : of_host(source), bytes);
   state_->memory.note_written(destination);
 }
 

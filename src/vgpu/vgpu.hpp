@@ -33,9 +33,9 @@ class Machine {
   void read(std::span<std::byte> destination, std::uint64_t address) const;
   void fill(std::uint64_t address, std::byte value, std::size_t bytes);
   // The caller's memory becomes the machine's too, under its own address, until it is unmapped or freed here. What is
-  // lent the caller leaves alone while a kernel runs.
+  // lent the caller leaves alone while a kernel runs; read-only it is not written.
   void map_host(std::span<std::byte> bytes);
-  void lend(std::span<std::byte> bytes);
+  void lend(std::span<std::byte> bytes, bool read_only);
   void unmap_host(const std::byte* host);  // throws invalid_argument where no mapped memory begins
   // From anywhere to anywhere: what lies in no allocation is an address of the host. Throws invalid_argument for what
   // begins in an allocation and leaves it.

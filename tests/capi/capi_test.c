@@ -124,16 +124,24 @@ static void kernels_of_the_callers_own(void) {
   for (int i = 0; i < 32; ++i) own[i] = (float)i;
   const uint64_t own_address = (uint64_t)(uintptr_t)own;
   const wm_argument of_host[] = {{&own_address, 8, WM_POINTER}, {&factor, 4, WM_FLOATING}};
-  expect(wm_memory_map(device, own, sizeof own, "own") == WM_OK &&
+  expect(wm_memory_map(device, own, sizeof own, 0, "own") == WM_OK &&
              wm_launch(stream, kernel, &config, of_host, 2) == WM_OK && own[4] == 6 && own[31] == 46.5f,
          "a kernel works on the caller's own memory");
-  expect_refusal(wm_memory_map(device, own + 31, 8, NULL), WM_INVALID_ARGUMENT, "mapped already", "memory of two maps");
+  expect_refusal(wm_memory_map(device, own + 31, 8, 0, NULL), WM_INVALID_ARGUMENT, "mapped already",
+                 "memory of two maps");
   expect(wm_memory_unmap(device, own) == WM_OK, "memory is the caller's alone again");
   expect_refusal(wm_launch(stream, kernel, &config, of_host, 2), WM_EXECUTION, "lie in no allocation",
                  "memory that is not the device's");
+  expect(wm_memory_map(device, own, sizeof own, 1, "own") == WM_OK, "memory is mapped to be read");
+  expect_refusal(wm_launch(stream, kernel, &config, of_host, 2), WM_EXECUTION,
+                 "the caller lends for reading cannot be written", "a kernel that writes what is to be read");
+  expect_refusal(wm_stream_fill(stream, own_address, 7, 4), WM_INVALID_ARGUMENT, "cannot be written",
+                 "filling what is to be read");
+  expect(own[4] == 6 && wm_memory_unmap(device, own) == WM_OK, "memory to be read stays as it was");
   expect_refusal(wm_memory_unmap(device, own), WM_INVALID_ARGUMENT, "no mapped memory", "memory that is not mapped");
-  expect_refusal(wm_memory_map(device, own, 0, NULL), WM_INVALID_ARGUMENT, "no bytes", "no memory");
-  expect_refusal(wm_memory_map(device, NULL, 4, NULL), WM_INVALID_ARGUMENT, "memory on the host is NULL", "no address");
+  expect_refusal(wm_memory_map(device, own, 0, 0, NULL), WM_INVALID_ARGUMENT, "no bytes", "no memory");
+  expect_refusal(wm_memory_map(device, NULL, 4, 0, NULL), WM_INVALID_ARGUMENT, "memory on the host is NULL",
+                 "no address");
   config.block[0] = 5000;
   expect_refusal(wm_launch(stream, kernel, &config, arguments, 2), WM_LAUNCH, "5000", "a block that is too large");
   wm_buffer_free(buffer);

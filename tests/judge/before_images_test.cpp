@@ -60,6 +60,19 @@ TEST(BeforeImages, KeepLentMemoryAndNothingAroundIt) {
   }
 }
 
+// A store that goes to memory for reading only is a finding, and is lost: there is nothing to put back, nor may it be.
+TEST(BeforeImages, KeepNothingOfMemoryThatIsOnlyRead) {
+  Memory memory(1 << 20);
+  alignas(512) static std::byte of_host[512];
+  memory.lend(of_host, sizeof of_host, true);
+  const u64 constant = memory.allocate(16, "constant", true);
+  BeforeImages before(memory);
+  before.keep(reinterpret_cast<u64>(of_host), sizeof of_host);
+  before.keep(constant, 16);
+  EXPECT_TRUE(before.whole());
+  EXPECT_TRUE(before.pages().empty());
+}
+
 TEST(MemoryAlone, IsGrantedToTheOnlyUserAndKeepsOthersWaiting) {
   Memory memory(1 << 20);
   const Memory::Use use(memory);

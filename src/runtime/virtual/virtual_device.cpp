@@ -182,7 +182,7 @@ class VirtualDevice final : public Backend {
 
   void name(std::uint64_t address, std::string name) { machine_->name(address, std::move(name)); }
   void forget(std::uint64_t address) { machine_->forget(address); }
-  void map(std::span<std::byte> memory) { machine_->lend(memory); }
+  void map(std::span<std::byte> memory, bool read_only) { machine_->lend(memory, read_only); }
   void unmap(const std::byte* memory) { machine_->unmap_host(memory); }
 
   void set_options(const vgpu::RunOptions& options) {
@@ -246,7 +246,9 @@ void name_memory(const Device& device, std::uint64_t address, const std::string&
   runtime::virtual_device(device).name(address, name);
 }
 void mark_unwritten(const Device& device, std::uint64_t address) { runtime::virtual_device(device).forget(address); }
-void map_memory(const Device& device, std::span<std::byte> memory) { runtime::virtual_device(device).map(memory); }
+void map_memory(const Device& device, std::span<std::byte> memory, bool read_only) {
+  runtime::virtual_device(device).map(memory, read_only);
+}
 void unmap_memory(const Device& device, const std::byte* memory) { runtime::virtual_device(device).unmap(memory); }
 
 }  // namespace wm::vgpu

@@ -16,6 +16,7 @@ void BeforeImages::keep_page(u64 page) {
 }
 
 void BeforeImages::keep_part(const Region& region, u64 page_begin) {
+  if (region.read_only) return;  // nothing is written there, nor may it be put back
   const u64 first = std::max(page_begin, region.address);
   const u64 bytes = std::min(page_begin + page_bytes, region.address + region.bytes) - first;
   if (region.of_host ? !region.lent : is_heap(first)) {

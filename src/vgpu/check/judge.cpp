@@ -175,6 +175,8 @@ void Judge::report_fault(const Fault& fault, u32 site) {
       finding.help =
           "shared memory is what the kernel declares and the dynamic bytes that the launch asks for (`shared` in a "
           "case file): ask for more, or look at the index";
+    if (fault.finding == Flaw::out_of_bounds && fault.what_happened.find("cannot be written") != std::string::npos)
+      finding.help = "write to memory of the kernel's own, or let the caller give it some that is not for reading only";
     if (fault.function != nullptr) {
       finding.places = {sites_.place(sites_.of(*fault.function, fault.pc))};
       finding.places[0].block = fault.block;

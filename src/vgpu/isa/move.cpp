@@ -178,7 +178,7 @@ Step test_space(Warp& warp, const Op& op, u32 active) {
                        if (space == AddressSpace::shared)
                          return l.space == AddressSpace::shared_cluster && l.address >> shared_rank_shift == own;
                        if (space == AddressSpace::constant)
-                         return l.space == AddressSpace::global && warp.launch().memory.find(a[i]).read_only;
+                         return l.space == AddressSpace::global && warp.launch().memory.find(a[i]).constant();
                        return l.space == space;
                      }),
                      active);

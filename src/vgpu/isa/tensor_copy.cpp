@@ -54,7 +54,10 @@ class Global final : public copy::GlobalMemory {
   std::byte* writable(u64 address, std::size_t bytes) override {
     return or_nowhere(bytes, [&] {
       std::byte* const place = at(address, bytes);
-      if (recent_.read_only) throw Fault("a tensor copy writes to constant memory", fault::out_of_bounds);
+      if (recent_.read_only)
+        throw Fault(fmt::format("a tensor copy: {} cannot be written: {}", recent_.what_cannot_be_written(),
+                                run_.memory.explain(address, bytes)),
+                    fault::out_of_bounds);
       return place;
     });
   }

@@ -98,8 +98,11 @@ std::byte* global_bytes(Warp& warp, AddressSpace space, u64 address, u64 bytes, 
            warp.launch().memory.was_freed(address) ? fault::use_after_free : fault::out_of_bounds);
   }
   if (kind != AccessKind::read && warp.recent.read_only)
-    fail(warp, space, kind, "constant memory cannot be written: " + warp.launch().memory.explain(address, bytes), lane);
-  if (space == AddressSpace::constant && !warp.recent.read_only)
+    fail(warp, space, kind,
+         fmt::format("{} cannot be written: {}", warp.recent.what_cannot_be_written(),
+                     warp.launch().memory.explain(address, bytes)),
+         lane);
+  if (space == AddressSpace::constant && !warp.recent.constant())
     fail(warp, space, kind, "this is no constant memory: " + warp.launch().memory.explain(address, bytes), lane);
   return warp.recent.host + (address - warp.recent.address);
 }

@@ -78,8 +78,8 @@ u64 Memory::allocate(u64 bytes, std::string name, bool read_only) {
   return address;
 }
 
-void Memory::map(std::byte* host, u64 bytes, bool lent) {
-  const u64 address = reinterpret_cast<std::uintptr_t>(host);
+void Memory::map(Region region) {
+  const u64 address = reinterpret_cast<std::uintptr_t>(region.host), bytes = region.bytes;
   if (bytes == 0) throw Error(ErrorCode::invalid_argument, "there is no memory of no bytes to map");
   if (bytes > ~address)
     throw Error(ErrorCode::invalid_argument, fmt::format("no memory at {:#x} has {} bytes", address, bytes));
@@ -95,7 +95,8 @@ void Memory::map(std::byte* host, u64 bytes, bool lent) {
   if ((above != live_.end() && above->first - address < bytes) || (below != nullptr && below->holds(address, 1)))
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} bytes of the host at {:#x} are mapped already, or part of them", bytes, address));
-  const Region region{.address = address, .bytes = bytes, .host = host, .of_host = true, .lent = lent};
+  region.address = address;
+  region.of_host = true;
   live_.emplace(address, Allocation{region, "host memory", false});
 }
 
@@ -216,6 +217,14 @@ std::byte* Memory::at(u64 address, u64 bytes, const char* what) const {
   return a.host + (address - a.address);
 }
 
+std::byte* Memory::to_write(u64 address, u64 bytes, const char* what) const {
+  std::byte* const place = at(address, bytes, what);
+  if (const Region a = find(address); a.only_lent_to_read())
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: {} cannot be written: {}", what, a.what_cannot_be_written(), explain(address, bytes)));
+  return place;
+}
+
 std::string Memory::explain(u64 address, u64 bytes) const {
   std::shared_lock lock(mutex_);
   const std::string range = fmt::format("{} byte{} at {:#x}", bytes, bytes == 1 ? "" : "s", address);
@@ -273,7 +282,7 @@ std::vector<Region> Memory::unwritten() const {
 
 void Memory::forget(u64 address) {
   std::unique_lock lock(mutex_);
-  if (Allocation* a = locate(address)) a->unwritten = true;
+  if (Allocation* a = locate(address); a != nullptr && !a->only_lent_to_read()) a->unwritten = true;
 }
 
 void Memory::note_written(u64 address) {

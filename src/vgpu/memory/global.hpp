@@ -21,11 +21,16 @@ struct Region {
   u64 address = 0;
   u64 bytes = 0;
   std::byte* host = nullptr;
-  bool read_only = false;  // .const variables
+  bool read_only = false;  // for kernels: .const variables, and what the caller lends for reading
   bool of_host = false;    // mapped by the caller, who owns the bytes
   bool lent = false;       // and leaves them alone while a kernel runs
 
   bool holds(u64 first, u64 count) const { return first - address < bytes && count <= bytes - (first - address); }
+  bool constant() const { return read_only && !of_host; }
+  bool only_lent_to_read() const { return read_only && of_host; }
+  const char* what_cannot_be_written() const {
+    return of_host ? "memory that the caller lends for reading" : "constant memory";
+  }
 };
 
 struct Allocation : Region {
@@ -44,10 +49,13 @@ class Memory {
   u64 allocate(u64 bytes, std::string name = {}, bool read_only = false);
   void free(u64 address) noexcept;
   // The caller's own memory, under its own address, until it is unmapped or freed here; it counts as written. What is
-  // lent the caller leaves alone while a kernel runs, and has back when none does. Throws invalid_argument where part
-  // of it is there already or lies where kernels have other things, or nothing is mapped.
-  void map_host(std::byte* host, u64 bytes) { map(host, bytes, false); }
-  void lend(std::byte* host, u64 bytes) { map(host, bytes, true); }
+  // lent the caller leaves alone while a kernel runs, and has back when none does; read-only it is never written.
+  // Throws invalid_argument where part of it is there already or lies where kernels have other things, or nothing is
+  // mapped.
+  void map_host(std::byte* host, u64 bytes) { map({.bytes = bytes, .host = host}); }
+  void lend(std::byte* host, u64 bytes, bool read_only = false) {
+    map({.bytes = bytes, .host = host, .read_only = read_only, .lent = true});
+  }
   void unmap_host(const std::byte* host);
 
   // malloc and free of kernels. What a kernel allocates outlives its launch, as on the chip; what it frees is reused at
@@ -60,6 +68,8 @@ class Memory {
   std::vector<Region> overlapping(u64 address, u64 bytes) const;  // all that are live, in order
   // The host bytes of a range that must lie in one allocation; throws invalid_argument with `what` and the reason.
   std::byte* at(u64 address, u64 bytes, const char* what) const;
+  // The same for the host to write there, which it may where kernels have constants.
+  std::byte* to_write(u64 address, u64 bytes, const char* what) const;
   // Why an access is wrong: "8 bytes at 0x... are 4 bytes past the end of ...".
   std::string explain(u64 address, u64 bytes) const;
 
@@ -108,7 +118,7 @@ class Memory {
   };
 
  private:
-  void map(std::byte* host, u64 bytes, bool lent);
+  void map(Region region);
   u64 clear_of_the_host(u64 address, u64 bytes) const;  // the first place for them from `address` on
   const Allocation* locate(u64 address) const;          // the last allocation at or below `address`
   Allocation* locate(u64 address) { return const_cast<Allocation*>(std::as_const(*this).locate(address)); }

@@ -81,6 +81,25 @@ TEST(LentMemory, LiesWhereKernelsHaveGlobalMemory) {
     EXPECT_TRUE(is_global(address)) << address;  // where malloc and mmap have put things
 }
 
+// Constants the host writes; what it lends for reading nobody does, and its pages may not be there to write.
+TEST(LentMemory, IsOnlyReadWhereThatIsWhatItIsLentFor) {
+  alignas(16) static std::byte bytes[16];
+  const u64 address = reinterpret_cast<u64>(bytes);
+  Memory memory(1 << 20);
+  memory.lend(bytes, sizeof bytes, true);
+  EXPECT_TRUE(memory.find(address).read_only);
+  EXPECT_FALSE(memory.find(address).constant());
+  EXPECT_EQ(memory.at(address + 4, 8, "reading"), bytes + 4);
+  EXPECT_THAT(refusal([&] { memory.to_write(address + 4, 8, "writing"); }),
+              HasSubstr("writing: memory that the caller lends for reading cannot be written: 8 bytes"));
+  EXPECT_TRUE(memory.writable().empty());
+  memory.forget(address);
+  EXPECT_TRUE(memory.unwritten().empty());  // the judge would fill it
+  const u64 constant = memory.allocate(16, "constant", true);
+  EXPECT_TRUE(memory.find(constant).constant());
+  EXPECT_NO_THROW(memory.to_write(constant, 16, "writing"));
+}
+
 TEST(LentMemory, ComesBackWhenNobodyUsesIt) {
   alignas(16) static std::byte bytes[16];
   Memory memory(1 << 20);
