@@ -13,10 +13,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import struct
-import threading
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import triton
@@ -31,6 +28,7 @@ from . import _check, _library
 from ._check import Report
 from ._devices import Buffer, Device, Stream, device as open_device
 from ._kernel import ANY, FLOATING, INTEGER, POINTER, STRUCT, Loaded
+from ._lent import Contents, Span, apart, mapped, memory_of, pointer, reachable
 from ._library import check as check_status, lib
 
 __all__ = ["Flawed", "check", "pointer", "reachable", "use"]
@@ -41,8 +39,6 @@ _ELEMENTS = ("u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32", "f32_ftz", "
              "16u4_align8b", "16u4_align16b", "16u6_align16b")
 _SWIZZLES = ("none", "32B", "64B", "128B")
 
-Span = Tuple[int, int, str]  # the first address, the one behind the last, and whose memory it is
-
 
 class Flawed(RuntimeError):
     """The judge found an error in a kernel; `report` has all findings."""
@@ -50,29 +46,6 @@ class Flawed(RuntimeError):
     def __init__(self, kernel: str, report: Report) -> None:
         super().__init__(f"{kernel}:\n{report}")
         self.report = report
-
-
-class Pointer:
-    """A numpy array as Triton wants its arguments: with an address and a type."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
-        self.dtype, self.shape = array.dtype, array.shape
-
-    def data_ptr(self) -> int:
-        return int(self.array.ctypes.data)
-
-    def stride(self) -> Tuple[int, ...]:
-        return tuple(step // self.array.itemsize for step in self.array.strides)
-
-
-def pointer(array: np.ndarray) -> Pointer:
-    """A numpy array as an argument of a kernel, which reads and writes it where it lies. Of one that is not writeable
-    the kernel gets a copy."""
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"pointer() takes a numpy array, and this is a {type(array).__name__}; torch tensors on the CPU "
-                        "are arguments as they are")
-    return Pointer(array if array.flags.writeable else array.copy())
 
 
 def use(device: Any = "virtual", *, judge: bool = False, modes: Sequence[str] = ("friendly",), seeds: int = 1,
@@ -106,24 +79,6 @@ def check(what: Callable[..., Any], *arguments: Any, **options: Any) -> Report:
         return _check.check(what, *arguments, device=driver.device, **options)
     finally:
         driver.judge = judge
-
-
-_reachable: ContextVar[Tuple[Span, ...]] = ContextVar("reachable", default=())
-
-
-@contextmanager
-def reachable(*tensors: Any) -> Iterator[None]:
-    """Within it kernels may touch these tensors too, whose addresses they find in memory or compute.
-
-    >>> with reachable(*matrices):  # doctest: +SKIP
-    ...     grouped[(8,)](addresses, count)
-    """
-    spans = [span for index, tensor in enumerate(tensors) for span in _address(tensor, f"reachable {index}")[1]]
-    before = _reachable.set(_reachable.get() + tuple(spans))
-    try:
-        yield
-    finally:
-        _reachable.reset(before)
 
 
 class Driver(DriverBase):
@@ -217,8 +172,8 @@ class Launcher:
             arguments.packed.append((struct.pack("<Q", buffer.address if buffer else 0), POINTER))
         if enter is not None:
             enter(launch)
-        spans = _apart(arguments.memory + list(_reachable.get()))
-        with _mapped(self.device, spans):
+        spans = apart(arguments.memory)
+        with mapped(self.device, spans):
             self._run(lambda: self._launch((x, y, z), arguments.packed), spans)
         if leave is not None:
             leave(launch)
@@ -251,13 +206,10 @@ class Launcher:
         if judge is None:
             launch()
             return
-        memory = [_bytes_of(first, end - first) for first, end, _ in spans]
-        before = [each.copy() for each in memory]
+        before = Contents(spans)
 
         def again() -> None:
-            for each, data in zip(memory, before):
-                if not np.array_equal(each, data):
-                    each[:] = data
+            before.put_back()
             launch()
 
         report = _check.check(again, device=self.device, **judge)
@@ -297,7 +249,7 @@ class _Arguments:
             self.packed.append(((int(value) & (1 << 8 * size) - 1).to_bytes(size, "little"), INTEGER))
 
     def _address(self, value: Any, name: str) -> int:
-        address, spans = _address(value, name)
+        address, spans = memory_of(value, name)
         self.memory += spans
         return address
 
@@ -317,53 +269,6 @@ class _Arguments:
         self.packed += [(struct.pack("<q", step), INTEGER) for step in strides]
 
 
-def _address(value: Any, name: str) -> Tuple[int, List[Span]]:
-    """A tensor's address, and the memory that goes with it: all of a torch storage or a numpy array."""
-    if value is None or isinstance(value, int):
-        return value or 0, []
-    if isinstance(value, np.ndarray):
-        value = Pointer(value)
-    if not hasattr(value, "data_ptr"):
-        raise TypeError(f"`{name}` is a {type(value).__name__} and no tensor")
-    address = int(value.data_ptr())
-    while not isinstance(value, Pointer) and not hasattr(value, "untyped_storage"):
-        value = value.base  # of triton.reinterpret
-    if isinstance(value, Pointer):
-        owner = value.array
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        first, size = _extent(owner)
-    else:
-        if value.device.type != "cpu":
-            raise ValueError(f"`{name}` is on {value.device.type}; kernels of the virtual GPU take tensors on the CPU")
-        storage = value.untyped_storage()
-        first, size = int(storage.data_ptr()), int(storage.nbytes())
-    return address, [(first, first + size, name)] if size else []
-
-
-def _bytes_of(address: int, size: int) -> np.ndarray:
-    return np.frombuffer((ctypes.c_ubyte * size).from_address(address), np.uint8)
-
-
-def _extent(array: np.ndarray) -> Tuple[int, int]:
-    """The first address of an array's elements, and the bytes from there to the last one's end."""
-    if not array.size:
-        return 0, 0
-    reach = [(size - 1) * step for size, step in zip(array.shape, array.strides)]
-    return int(array.ctypes.data) + sum(each for each in reach if each < 0), sum(map(abs, reach)) + array.itemsize
-
-
-def _apart(spans: Sequence[Span]) -> List[Span]:
-    """Those that overlap as one, under the name of the first."""
-    joined: List[Span] = []
-    for first, end, name in sorted(spans):
-        if joined and first < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]), joined[-1][2])
-        else:
-            joined.append((first, end, name))
-    return joined
-
-
 def _tensor_map(on: Device, how: Any, address: int, shape: List[int], strides: List[int], nan: bool,
                 to_tf32: bool = False) -> bytes:
     if how.get("is_im2col"):
@@ -379,21 +284,3 @@ def _tensor_map(on: Device, how: Any, address: int, shape: List[int], strides: L
     memory = (ctypes.c_ubyte * 128)()
     check_status(lib.wm_tensor_map_make(on.handle, ctypes.byref(request), memory))
     return bytes(memory)
-
-
-_launching = threading.Lock()  # memory is mapped once, whoever launches
-
-
-@contextmanager
-def _mapped(on: Device, spans: Sequence[Span]) -> Iterator[None]:
-    """The tensors' memory is the device's, under the addresses that it has."""
-    mapped: List[int] = []
-    with _launching:
-        try:
-            for first, end, name in spans:
-                check_status(lib.wm_memory_map(on.handle, first, end - first, 0, name.encode()))
-                mapped.append(first)
-            yield
-        finally:
-            for first in mapped:
-                check_status(lib.wm_memory_unmap(on.handle, first))

@@ -2,129 +2,18 @@
 PTX of ours under the names of its kernels. tests/python/with_triton has the same with Triton itself."""
 
 import importlib
-import mmap
 import sys
 import threading
 import unittest
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
-import warpmill as wm
-
-SOURCE = r"""
-struct alignas(64) Map { unsigned long long words[16]; };
-
-extern "C" __global__ void add(float* x, const float* y, int n, const void* global_scratch, const void* profile_scratch) {
-  if (threadIdx.x < n) x[threadIdx.x] += y[threadIdx.x];
-}
-extern "C" __global__ void all_write(float* x, const void*, const void*) { x[0] = threadIdx.x; }
-extern "C" __global__ void reads_nothing(float* x, const void*, const void*) {
-  volatile __shared__ float unwritten[32];
-  x[threadIdx.x] += unwritten[threadIdx.x] == 1e-30f ? 2 : 1;
-}
-extern "C" __global__ void numbers(double* out, signed char a, short b, long long c, unsigned long long d, float e, double f,
-                                   unsigned short half, unsigned short brain, const char* global_scratch,
-                                   const void* profile_scratch) {
-  const double all[] = {double(a), double(b), double(c), double(d), e, f, double(half), double(brain),
-                        double(global_scratch != nullptr), double(profile_scratch != nullptr)};
-  for (int i = 0; i < 10; ++i) out[i] = all[i];
-}
-extern "C" __global__ void scratch(double* out, double* global_scratch, const void* profile_scratch) {
-  const int block = blockIdx.x + gridDim.x * blockIdx.y;
-  double* own = global_scratch + 2 * block;
-  own[0] = block, own[1] = 10;
-  out[block] = own[0] + own[1];
-}
-extern "C" __global__ void corner(float* out, const __grid_constant__ Map map, int rows, int columns, long long pitch,
-                                  long long one, const void*, const void*) {
-  __shared__ __align__(128) float tile[8 * 8];
-  __shared__ __align__(8) unsigned long long barrier;
-  const unsigned at = __cvta_generic_to_shared(tile), bar = __cvta_generic_to_shared(&barrier);
-  if (threadIdx.x != 0) return;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(bar));
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(bar));
-  asm volatile("cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(at),
-               "l"(&map), "r"(columns - 4), "r"(rows - 4), "r"(bar) : "memory");
-  for (unsigned done = 0; !done;)
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}" : "=r"(done) : "r"(bar) : "memory");
-  for (int i = 0; i < 64; ++i) out[i] = tile[i];
-  out[64] = pitch, out[65] = one;
-}
-"""
-
-
-class Tensor:
-    """What the driver asks a torch tensor for."""
-
-    def __init__(self, array, where="cpu"):
-        self.array, self.dtype, self.shape = array, array.dtype, array.shape
-        self.device = SimpleNamespace(type=where)
-
-    def data_ptr(self):
-        return self.array.ctypes.data
-
-    def untyped_storage(self):
-        base = self.array.base if isinstance(self.array.base, np.ndarray) else self.array
-        return SimpleNamespace(data_ptr=lambda: base.ctypes.data, nbytes=lambda: base.nbytes)
-
-
-def stand_in(folder, version="3.9.0"):
-    """Triton's modules with no more to them than warpmill.triton needs."""
-    class Active:
-        active = None
-
-        def set_active(self, driver):
-            self.active = driver
-
-    names = ("triton", "triton.backends", "triton.backends.compiler", "triton.backends.driver", "triton.runtime",
-             "triton.runtime.cache")
-    modules = {name: ModuleType(name) for name in names}
-    modules["triton"].__version__, modules["triton"].runtime = version, modules["triton.runtime"]
-    modules["triton.runtime"].driver = Active()
-    modules["triton.backends.compiler"].GPUTarget = lambda *parts: parts
-    modules["triton.backends.driver"].DriverBase = object
-
-    def file(name):
-        path = folder / name
-        return str(path) if path.exists() else None
-    modules["triton.runtime.cache"].get_cache_manager = lambda key: SimpleNamespace(get_file=file)
-    return modules
-
-
-class WithStandIn(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        ptx = wm.Kernel(SOURCE, "add").on("virtual").ptx
-        folder = TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        for name in ("add", "all_write", "reads_nothing", "numbers", "scratch", "corner"):
-            (cls.folder / f"{name}.ptx").write_text(ptx)
-
-    def setUp(self):
-        self.modules = stand_in(self.folder)
-        replaced = patch.dict(sys.modules, self.modules)
-        replaced.start()
-        self.addCleanup(replaced.stop)
-        sys.modules.pop("warpmill.triton", None)
-        self.virtual = importlib.import_module("warpmill.triton")
-        self.addCleanup(sys.modules.pop, "warpmill.triton")
-
-    def launch(self, name, signature, values, grid=(1, 1, 1), warps=1, **metadata):
-        driver = self.modules["triton.runtime"].driver.active
-        source = SimpleNamespace(name=name, signature=dict(zip("abcdefghijkl", signature)))
-        described = SimpleNamespace(hash="", name=name, num_warps=warps, num_ctas=1, shared=0, **metadata)
-        driver.launcher_cls(source, described)(*grid, 0, None, None, None, None, None, *values)
+from triton_stand_in import Tensor, WithStandIn, stand_in
 
 
 class Launches(WithStandIn):
-    def add(self, x, y, n):
-        self.launch("add", ("*fp32", "*fp32", "i32"), (x, y, n))
-
     def test_tensors_are_read_and_written_where_they_lie(self):
         self.virtual.use("virtual:sm_90a")
         x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
@@ -132,14 +21,97 @@ class Launches(WithStandIn):
         self.assertEqual(x.tolist(), [1, 2, 3, 4, 5, 6, 7, 7])
         self.add(Tensor(x[4:]), Tensor(x[:4]), 4)  # of one storage
         self.assertEqual(x.tolist(), [1, 2, 3, 4, 6, 8, 10, 11])
-        y.flags.writeable = False
-        self.add(Tensor(x), self.virtual.pointer(y), 1)
-        self.assertEqual(x[0], 2)
+
+    def test_arrays_of_any_strides_are_taken_where_they_lie_read_only_ones_too(self):
+        self.virtual.use("virtual:sm_90a")
+        numbers = np.arange(64, dtype=np.float32).reshape(8, 8)
+        backwards = np.ndarray((4, 4), np.float32, numbers.tobytes(), 60, (-16, -4))  # its own owner
+        self.assertNotIsInstance(backwards.base, np.ndarray)
+        for x in (numbers[:4, :4], np.asfortranarray(numbers[:4, :4]), numbers.T[:4, 2:6], numbers[::2, 1::2],
+                  numbers[6:2:-1, ::-2], np.broadcast_to(numbers[0, :4], (4, 4)), backwards):
+            for writeable in (True, False)[not x.flags.writeable:]:
+                x.flags.writeable = writeable
+                given, out = self.virtual.pointer(x), np.full((4, 4), np.nan, np.float32)
+                self.launch("copy_of", ("*fp32", "*fp32", "i32", "i32"),
+                            (self.virtual.pointer(out), given, given.stride(0), given.stride(1)))
+                np.testing.assert_array_equal(out, x)
+
+    def test_a_view_brings_its_owner_and_nothing_around_it(self):
+        self.virtual.use("virtual:sm_90a")
+        x = np.arange(12, dtype=np.float32)
+        one = np.ones(16, np.float32)
+        self.add(self.virtual.pointer(x[2:8][:3]), Tensor(one), 10)
+        self.assertEqual(x.tolist(), [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+        rows = np.ndarray((2, 2), np.float32, bytearray(64), 8, (32, 4))  # 8 bytes at 8, and at 40
+        for array, n, bytes in ((x[2:], 11, 48), (rows, 11, 40), (rows[::-1, ::-1], 2, 40)):
+            with self.assertRaisesRegex(RuntimeError, f"are 0 bytes past the end of `a` of {bytes} bytes"):
+                self.add(self.virtual.pointer(array), Tensor(one), n)
+        self.add(self.virtual.pointer(np.zeros(0, np.float32)), Tensor(one), 0)
+
+    def test_memory_for_reading_is_not_written_whoever_lends_it(self):
+        held = bytes(range(64))
+        (self.folder / "numbers").write_bytes(held)
+        mapped = np.memmap(self.folder / "numbers", np.float32, "r")  # a store there would end the process
+        why = "lends for reading cannot be written: 4 bytes at 0x[0-9a-f]+ lie at offset 0 of `{}` of 64 bytes"
+        for x in (np.frombuffer(held, np.float32), mapped):
+            description = SimpleNamespace(base=self.virtual.pointer(x), shape=[4], strides=[2], padding="zero")
+            launches = (("a", lambda: self.add(self.virtual.pointer(x), self.virtual.pointer(x), 16)),
+                        ("a", lambda: self.launch("described", ("tensordesc<fp32[4]>",), (description,))),
+                        ("reachable 0", lambda: self.launch("add_one_at", ("u64",), (x.ctypes.data,))))
+            for name, launch in launches:
+                with self.virtual.reachable(*[x] * (name == "reachable 0")):
+                    self.virtual.use("virtual:sm_90a")
+                    with self.assertRaisesRegex(RuntimeError, why.format(name)):
+                        launch()
+                    self.virtual.use("virtual:sm_90a", judge=True, modes=("friendly", "adversarial"))
+                    with self.assertRaisesRegex(self.virtual.Flawed, why.format(name)) as caught:
+                        launch()
+                    (finding,) = caught.exception.report.findings
+                    self.assertEqual(finding.name, "out-of-bounds")
+                    self.assertIn("not for reading only", finding.help)
+            self.assertEqual(x.tobytes(), held)
+        self.assertEqual(held, bytes(range(64)))
+
+    def test_a_view_for_reading_forbids_no_other_view_to_be_written(self):
+        self.virtual.use("virtual:sm_90a", judge=True)
+        x = np.ones(8, np.float32)
+        view = x[:4]
+        view.flags.writeable = False
+        for order in (("*fp32", "*fp32", "i32"), (x, view, 4)), (("*fp32", "u64", "i32"), (view, x.ctypes.data + 16, 4)):
+            with self.virtual.reachable(x):
+                self.launch("add", *order)
+        self.assertEqual(x.tolist(), [3] * 4 + [1] * 4)
+
+    def test_descriptors_of_addresses_bring_shape_and_strides(self):
+        self.virtual.use("virtual:sm_90a")
+        x = np.zeros(8, np.float32)
+        given = SimpleNamespace(base=Tensor(x), shape=[4], strides=[2], padding="zero")
+        self.launch("described", ("tensordesc<fp32[4]>",), (given,))
+        self.assertEqual(x.tolist(), [1, 0] * 4)
+
+    def test_a_missing_tensor_is_the_null_pointer(self):
+        self.virtual.use("virtual:sm_90a")
+        x = np.zeros(8, np.float32)
+        self.add(Tensor(x), None, 0)
+        with self.assertRaisesRegex(RuntimeError, "4 bytes at 0x0 is the null pointer"):
+            self.add(Tensor(x), None, 1)
+
+    def test_hooks_are_called_around_a_launch(self):
+        self.virtual.use("virtual:sm_90a")
+        x, y, seen = np.zeros(8, np.float32), np.ones(8, np.float32), []
+        hooks = {when: lambda launch, when=when: seen.append((when, launch, x[0])) for when in ("enter", "leave")}
+        add = self.compiled("add", ("*fp32", "*fp32", "i32"))
+        add((1, 0, 1), Tensor(x), Tensor(y), 8, **hooks)  # no blocks, no launch
+        self.assertEqual(seen, [])
+        add((1, 1, 1), Tensor(x), Tensor(y), 8, **hooks)
+        self.assertEqual(seen, [("enter", "add", 0), ("leave", "add", 1)])
 
     def test_what_no_kernel_can_take_is_refused(self):
         self.virtual.use("virtual:sm_90a")
         x = np.zeros(8, np.float32)
+        address = SimpleNamespace(data_ptr=lambda: x.ctypes.data)
         for wrong, error, words in ((Tensor(x, "cuda"), ValueError, "`a` is on cuda; .*take tensors on the CPU"),
+                                    (address, TypeError, "`a` is a SimpleNamespace .* not say how much memory"),
                                     ("x", TypeError, "`a` is a str and no tensor")):
             with self.assertRaisesRegex(error, words):
                 self.add(wrong, Tensor(x), 8)
@@ -194,6 +166,12 @@ class Launches(WithStandIn):
         self.assertEqual(out.tolist(), [10, 11, 12, 13, 14, 15])
         self.launch("scratch", ("*fp64",), (Tensor(out),), grid=(0, 3, 1), global_scratch_size=16)  # no blocks: no launch
 
+    def test_scratch_for_profiles(self):
+        self.virtual.use("virtual:sm_90a")
+        out = np.full(3, np.nan)
+        self.launch("profiled", ("*fp64",), (Tensor(out),), grid=(3, 1, 1), profile_scratch_size=8)
+        self.assertEqual(out.tolist(), [5] * 3)
+
     def test_descriptors_become_tensor_maps(self):
         self.virtual.use("virtual:sm_90a")
         how = {"swizzle": 0, "elem_size": 4, "elem_type": 7, "block_size": [8, 8], "fp4_padded": False, "is_im2col": False}
@@ -212,40 +190,44 @@ class Launches(WithStandIn):
             self.launch("corner", ("*fp32", "tensordesc<fp32[8, 8]>"), (Tensor(out), described), tensordesc_meta=[how])
 
 
-class Judged(WithStandIn):
-    def test_an_error_raises_and_every_run_begins_with_the_same_memory(self):
-        self.virtual.use("virtual:sm_90a", judge=True, modes=("friendly", "adversarial"), seeds=3)
-        x, y = np.zeros(8, np.float32), np.ones(8, np.float32)
-        self.launch("add", ("*fp32", "*fp32", "i32"), (Tensor(x), Tensor(y), 8))
-        self.assertEqual(x.tolist(), [1] * 8)
-        with self.assertRaisesRegex(self.virtual.Flawed, r"add:\n(.|\n)*error\[out-of-bounds\]") as caught:
-            self.launch("add", ("*fp32", "*fp32", "i32"), (Tensor(x), Tensor(y), 9))
-        self.assertFalse(caught.exception.report.clean)
-        self.assertEqual(x.tolist(), [2] * 8)
+class Pointers(WithStandIn):
+    """What Triton asks of tensors besides their addresses."""
 
-    def test_memory_is_judged_wherever_it_lies(self):
-        below_2_gb = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40)  # MAP_32BIT
-        for x in (np.frombuffer(below_2_gb, np.float32), np.zeros(1024, np.float32)):
-            self.virtual.use("virtual:sm_90a", judge=True)
-            with self.assertRaisesRegex(self.virtual.Flawed, "global-race"):
-                self.launch("all_write", ("*fp32",), (Tensor(x),), warps=2)
-            x[:] = 0
-            with self.assertLogs("warpmill", "WARNING") as logged:  # looked at twice, for what comes of it
-                self.launch("reads_nothing", ("*fp32",), (Tensor(x),))
-            self.assertIn("warning[uninitialised-read]", logged.output[0])
-            self.assertEqual(x.tolist(), [1] * 32 + [0] * 992)
+    def test_strides_are_those_of_elements(self):
+        x = self.virtual.pointer(np.zeros((4, 6), np.float16)[:, ::2])
+        self.assertEqual((x.stride(), x.stride(0), x.stride(-1), x.element_size()), ((6, 2), 6, 2, 2))
+        members = np.zeros(4, [("number", np.float64), ("flag", np.float32)])["number"]
+        with self.assertRaisesRegex(ValueError, "no multiples of its elements of 8; give the kernel a copy"):
+            self.virtual.pointer(members).stride()
 
-    def test_check_judges_what_a_function_launches(self):
-        x, y = Tensor(np.zeros(8, np.float32)), Tensor(np.ones(8, np.float32))
-        with self.assertRaisesRegex(ValueError, "call warpmill.triton.use"):
-            self.virtual.check(print)
-        for judge in (False, True):
-            self.virtual.use("virtual:sm_90a", judge=judge)
-            report = self.virtual.check(self.launch, "add", ("*fp32", "*fp32", "i32"), (x, y, 9), modes=("friendly",))
-            self.assertIn("out-of-bounds", [finding.name for finding in report.findings])
-        with self.assertRaises(self.virtual.Flawed):  # the judge is back
-            self.launch("add", ("*fp32", "*fp32", "i32"), (x, y, 9))
+    def test_the_autotuner_resets_and_restores_them(self):
+        array = np.arange(6, dtype=np.float32).reshape(2, 3)
+        x = self.virtual.pointer(array.T)
+        kept = x.clone()  # triton.autotune(restore_value=...)
+        self.assertEqual(kept.stride(), x.stride())
+        x.zero_()  # and reset_to_zero
+        self.assertFalse(array.any())
+        x.copy_(kept)
+        self.assertEqual(array.tolist(), [[0, 1, 2], [3, 4, 5]])
+        array.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            self.virtual.pointer(array).zero_()
 
+    def test_they_are_given_another_type(self):
+        class Wrapper:  # what triton.reinterpret makes
+            def __init__(self, base, dtype):
+                self.dtype, self.base, self.data, self.device, self.shape = dtype, base, base.data, base.device, base.shape
+
+            def data_ptr(self):
+                return self.base.data_ptr()
+        self.virtual.use("virtual:sm_90a")
+        x = np.zeros(8, np.int32)
+        y = np.ones(8, np.float32)
+        self.add(Wrapper(self.virtual.pointer(x), "fp32"), Wrapper(Tensor(y), "fp32"), 8)
+        self.assertEqual(x.view(np.float32).tolist(), [1] * 8)
+
+
+class Devices(WithStandIn):
     def test_modes_devices_and_versions_that_are_none(self):
         for modes in (("friendlier",), ()):
             with self.assertRaisesRegex(ValueError, "is no mode; there are friendly"):
