@@ -96,6 +96,14 @@ class Launches(WithStandIn):
         with self.assertRaisesRegex(RuntimeError, "4 bytes at 0x0 is the null pointer"):
             self.add(Tensor(x), None, 1)
 
+    def test_a_launcher_is_made_once(self):
+        self.virtual.use("virtual:sm_90a")
+        x, y = np.zeros(8, np.float32), np.ones(8, np.float32)
+        add = self.compiled("add", ("*fp32", "*fp32", "i32"))
+        for _ in range(3):
+            add((1, 1, 1), Tensor(x), Tensor(y), 8)
+        self.assertEqual((x.tolist(), add.launchers), ([3] * 8, 1))
+
     def test_hooks_are_called_around_a_launch(self):
         self.virtual.use("virtual:sm_90a")
         x, y, seen = np.zeros(8, np.float32), np.ones(8, np.float32), []

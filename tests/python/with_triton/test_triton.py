@@ -69,6 +69,11 @@ def fill(arrays, value, N: tl.constexpr):
 
 
 @triton.jit
+def fill_once(x, value, N: tl.constexpr):  # in one test alone: Triton keeps what it has compiled
+    tl.store(x + tl.arange(0, N), value)
+
+
+@triton.jit
 def fill_through(addresses, N: tl.constexpr):
     where = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.float32))
     tl.store(where + tl.arange(0, N), 7.0)
@@ -183,6 +188,14 @@ class Arguments(unittest.TestCase):
         with virtual.reachable(*arrays):
             fill_through[(2,)](virtual.pointer(table), N=32)
         self.assertEqual([each.tolist() for each in arrays], [[7.0] * 32] * 2)
+
+    def test_a_launcher_is_made_once(self):
+        driver, made = triton.runtime.driver.active, []
+        driver.launcher_cls = lambda *what: made.append(virtual.Launcher(*what)) or made[-1]
+        x = np.zeros(32, np.float32)
+        for value in (3.0, 4.0, 5.0):
+            fill_once[(1,)](virtual.pointer(x), value, N=32)
+        self.assertEqual((len(made), x.tolist()), (1, [5.0] * 32))
 
     def test_autotune_takes_the_first_that_can_be_launched(self):
         a, b, c = random(64, 256, dtype=np.float16), random(256, 64, dtype=np.float16), np.zeros((64, 64), np.float16)
