@@ -39,6 +39,7 @@ class Finding:
     count: int
     places: Tuple[Place, ...]
     text: str
+    kernel: str = ""  # whose it is, in a report on several
 
     def __str__(self) -> str:
         return self.text
@@ -107,6 +108,7 @@ def check(what: Union[Launch, Callable[..., Any]], *arguments: Any, modes: Seque
     >>> wm.check(wm.matmul, np.ones((16, 16), np.float32), np.ones((16, 16), np.float32)).clean
     True
     """
+    modes = tuple(modes)
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no mode; there are {', '.join(MODES)}")

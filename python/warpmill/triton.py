@@ -13,6 +13,8 @@ from __future__ import annotations
 import ctypes
 import logging
 import struct
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -25,7 +27,7 @@ if tuple(int(part) for part in triton.__version__.split(".")[:2]) < (3, 5):
     raise ImportError(f"warpmill.triton goes with Triton 3.5 and newer, and this is {triton.__version__}")
 
 from . import _check, _library
-from ._check import Report
+from ._check import Finding, Report
 from ._devices import Buffer, Device, Stream, device as open_device
 from ._kernel import ANY, FLOATING, INTEGER, POINTER, STRUCT, Loaded
 from ._lent import Contents, Span, apart, mapped, memory_of, pointer, reachable
@@ -45,7 +47,10 @@ class Flawed(RuntimeError):
 
     def __init__(self, kernel: str, report: Report) -> None:
         super().__init__(f"{kernel}:\n{report}")
-        self.report = report
+        self.kernel, self.report = kernel, report
+
+    def __reduce__(self) -> Any:
+        return Flawed, (self.kernel, self.report)
 
 
 def use(device: Any = "virtual", *, judge: bool = False, modes: Sequence[str] = ("friendly",), seeds: int = 1,
@@ -57,28 +62,71 @@ def use(device: Any = "virtual", *, judge: bool = False, modes: Sequence[str] = 
     stays as the last one leaves it. Autotuned kernels take the first of their configurations that can be launched: times
     on a CPU say nothing of a chip.
     """
-    unknown = [mode for mode in modes if mode not in _check.MODES]
-    if unknown or not modes:
-        raise ValueError(f"{unknown[0] if unknown else ''!r} is no mode; there are {', '.join(_check.MODES)}")
+    kept = _modes(modes)
     on = open_device(device)
     if not on.is_virtual:
         raise ValueError(f"{on.id} is a GPU, which Triton's own driver serves; warpmill.triton is for virtual ones")
-    triton.runtime.driver.set_active(Driver(on, {"modes": modes, "seeds": seeds, "strict": strict} if judge else None))
+    triton.runtime.driver.set_active(Driver(on, {"modes": kept, "seeds": seeds, "strict": strict} if judge else None))
 
 
-def check(what: Callable[..., Any], *arguments: Any, **options: Any) -> Report:
-    """Judges what a function launches by Triton, as wm.check does, on the device that use() named."""
+class _Collected:
+    """What check() asks of every launch, and the reports that it got."""
+
+    def __init__(self, judge: Dict[str, Any]) -> None:
+        self.judge = judge
+        self.reports: List[Tuple[str, Report]] = []  # by kernels' names
+
+
+_collected: ContextVar[Optional[_Collected]] = ContextVar("collected", default=None)
+
+
+def check(what: Callable[..., Any], *arguments: Any, modes: Sequence[str] = _check.MODES, seeds: int = 3,
+          strict: bool = False, max_instructions: int = 0) -> Report:
+    """Judges all that a function launches by Triton on the device that use() named, and reports it instead of raising.
+
+    The function is called once, in this thread, and only what this thread launches is judged here. Each launch is run in
+    every mode and with every seed, as wm.check does it and from the same memory each time, which stays as the last run
+    leaves it. One report has what was found in all of them, each finding once for a kernel and a place, and beginning
+    with the kernel's name. A function that launches nothing is refused.
+    """
     try:
         driver = triton.runtime.driver.active
     except RuntimeError:  # no GPU
         driver = None
     if not isinstance(driver, Driver):
         raise ValueError("Triton's kernels do not go to the virtual GPU yet; call warpmill.triton.use() first")
-    judge, driver.judge = driver.judge, None  # one judge is enough
+    collected = _Collected({"modes": _modes(modes), "seeds": seeds, "strict": strict, "max_instructions": max_instructions})
+    before = _collected.set(collected)
     try:
-        return _check.check(what, *arguments, device=driver.device, **options)
+        what(*arguments)
     finally:
-        driver.judge = judge
+        _collected.reset(before)
+    if not collected.reports:
+        raise ValueError(f"nothing was launched on {driver.device.id}, the device that is checked, in this thread")
+    return _joined(collected.reports)
+
+
+def _modes(modes: Sequence[str]) -> Tuple[str, ...]:
+    kept = tuple(modes)
+    unknown = [mode for mode in kept if mode not in _check.MODES]
+    if unknown or not kept:
+        raise ValueError(f"{unknown[0] if unknown else ''!r} is no mode; there are {', '.join(_check.MODES)}")
+    return kept
+
+
+def _joined(reports: Sequence[Tuple[str, Report]]) -> Report:
+    findings: Dict[Any, Finding] = {}
+    for kernel, report in reports:
+        for each in report.findings:
+            lines = tuple((place.file, place.line, place.instruction) for place in each.places)
+            known = findings.get((kernel, each.name, lines))
+            findings[kernel, each.name, lines] = (
+                replace(known, count=known.count + each.count) if known is not None else
+                replace(each, kernel=kernel, text=f"{kernel}: {each.text}"))
+    ordered = sorted(findings.values(), key=lambda each: _check.SEVERITIES.index(each.severity))
+    counts = {name: sum(getattr(report, name) for _, report in reports)
+              for name in ("runs", "instructions", "accesses", "copies", "products", "barriers")}
+    return Report(tuple(ordered), **counts)
 
 
 class Driver(DriverBase):
@@ -161,16 +209,11 @@ class Launcher:
 
     def __call__(self, x: int, y: int, z: int, stream: int, function: Any, packed: Any, launch: Any, enter: Any,
                  leave: Any, *values: Any) -> None:
-        blocks = x * y * z
-        if blocks == 0:
+        if x * y * z == 0:
             return
         arguments = _Arguments(self.device, getattr(self.metadata, "tensordesc_meta", None) or ())
         for (name, kind), value in zip(self.kinds, values):
             arguments.add(kind, value, str(name))
-        # Triton's own parameters come last. Their memory is there for the length of a launch.
-        scratch = [self._scratch(which, blocks) for which in ("global", "profile")]
-        for buffer in scratch[:max(0, len(self.kernel.parameters) - len(arguments.packed))]:
-            arguments.packed.append((struct.pack("<Q", buffer.address if buffer else 0), POINTER))
         if enter is not None:
             enter(launch)
         spans = apart(arguments.memory)
@@ -179,11 +222,15 @@ class Launcher:
         if leave is not None:
             leave(launch)
 
-    def _scratch(self, which: str, blocks: int) -> Optional[Buffer]:
+    def _scratch(self, which: str, grid: Tuple[int, int, int]) -> Optional[Buffer]:
         size = getattr(self.metadata, f"{which}_scratch_size", 0)
-        return Buffer(self.device, size * blocks * self.metadata.num_ctas) if size else None
+        return Buffer(self.device, size * grid[0] * grid[1] * grid[2] * self.metadata.num_ctas) if size else None
 
     def _launch(self, grid: Tuple[int, int, int], packed: Sequence[Tuple[bytes, int]]) -> None:
+        # Triton's own parameters come last. Their memory is there for one run.
+        scratch = [self._scratch(which, grid) for which in ("global", "profile")]
+        own = scratch[:max(0, len(self.kernel.parameters) - len(packed))]
+        packed = [*packed, *((struct.pack("<Q", each.address if each else 0), POINTER) for each in own)]
         ctas = self.metadata.num_ctas
         config = _library.LaunchConfig(grid=(grid[0] * ctas, grid[1], grid[2]),
                                        block=(32 * self.metadata.num_warps, 1, 1), shared_bytes=self.metadata.shared)
@@ -203,7 +250,8 @@ class Launcher:
                                    "addresses it finds elsewhere are named by warpmill.triton.reachable()") from None
 
     def _run(self, launch: Callable[[], None], spans: Sequence[Span]) -> None:
-        judge = triton.runtime.driver.active.judge
+        collected = _collected.get()
+        judge = collected.judge if collected is not None else triton.runtime.driver.active.judge
         if judge is None:
             launch()
             return
@@ -214,6 +262,9 @@ class Launcher:
             launch()
 
         report = _check.check(again, device=self.device, **judge)
+        if collected is not None:
+            collected.reports.append((self.metadata.name, report))
+            return
         if not report.clean:
             raise Flawed(self.metadata.name, report)
         for finding in report.findings:

@@ -240,6 +240,9 @@ class Devices(WithStandIn):
         for modes in (("friendlier",), ()):
             with self.assertRaisesRegex(ValueError, "is no mode; there are friendly"):
                 self.virtual.use(modes=modes)
+            self.virtual.use()
+            with self.assertRaisesRegex(ValueError, "is no mode; there are friendly"):
+                self.virtual.check(print, modes=modes)
         with self.assertRaisesRegex(NotImplementedError, "there is no virtual sm_70"):
             self.virtual.use("virtual:sm_70")
         with patch.dict(sys.modules, stand_in(self.folder, "3.4.1")):

@@ -69,6 +69,17 @@ def fill(arrays, value, N: tl.constexpr):
 
 
 @triton.jit
+def double(x, N: tl.constexpr):
+    index = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(x + index, tl.load(x + index) * 2)
+
+
+@triton.jit
+def copy_of_tiles(a, b):
+    b.store([0, 0], a.load([0, 0]))
+
+
+@triton.jit
 def fill_once(x, value, N: tl.constexpr):  # in one test alone: Triton keeps what it has compiled
     tl.store(x + tl.arange(0, N), value)
 
@@ -204,6 +215,33 @@ class Arguments(unittest.TestCase):
         self.assertEqual(tuned_product.best_config.kwargs, {"BM": 32, "BN": 32, "BK": 32})
         np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), atol=0.1)
 
+    def test_autotune_resets_and_restores_and_types_are_reinterpreted(self):
+        for how in ({"reset_to_zero": ["x"]}, {"restore_value": ["x"]}):
+            x = np.arange(32, dtype=np.float32)
+            grow = triton.autotune([triton.Config({"N": 32}), triton.Config({"N": 16})], key=[], **how)(double)
+            grow[(1,)](virtual.pointer(x))
+            self.assertEqual(x.tolist(), [0.0] * 32 if "reset_to_zero" in how else [2.0 * i for i in range(32)])
+        whole = np.zeros(32, np.int32)
+        fill[(1,)]((triton.reinterpret(virtual.pointer(whole), tl.float32),), 3.0, N=32)
+        self.assertEqual(whole.view(np.float32).tolist(), [3.0] * 32)
+
+    def test_arrays_for_reading(self):
+        x, y = random(64, 64), random(64, 64)
+        z = np.zeros((64, 64), np.float32)
+        for each in (x, y):
+            each.flags.writeable = False
+        judged = {"judge": True, **THOROUGH}
+        for how in ({}, judged):
+            virtual.use("virtual:sm_90a", **how)
+            add[(1,)](virtual.pointer(x.T), virtual.pointer(y[:, ::2]), virtual.pointer(z), 64, BLOCK=64, MASKED=True)
+            np.testing.assert_array_equal(z[0], x.T.T[0] + y[0])
+            failure = (virtual.Flawed, RuntimeError)[not how]
+            with self.assertRaisesRegex(failure, "lends for reading cannot be written(.|\n)*of `z` of 16384 bytes"):
+                add[(1,)](*map(virtual.pointer, (z, z, y)), 64, BLOCK=64, MASKED=True)
+            maps = [TensorDescriptor.from_tensor(virtual.pointer(each), [64, 64]) for each in (z, x)]
+            with self.assertRaisesRegex(failure, "tensor copy: memory that .* for reading cannot be written"):
+                copy_of_tiles[(1,)](*maps)
+
     def test_check_reports_and_judges_once(self):
         x, y, z = random(1000), random(1000), random(1000)
         virtual.use("virtual:sm_90a", judge=True)
@@ -211,6 +249,10 @@ class Arguments(unittest.TestCase):
         self.assertIn("out-of-bounds", {each.name for each in report.findings})
         self.assertTrue(virtual.check(
             lambda: add[(8,)](*map(virtual.pointer, (x, y, z)), 1000, BLOCK=128, MASKED=True)).clean)
+        ones = np.ones(256, np.float32)
+        report = virtual.check(lambda: [double[(2,)](virtual.pointer(ones), N=128) for _ in range(3)])
+        self.assertTrue(report.clean, report)
+        self.assertEqual((report.runs, ones.tolist()), (21, [8.0] * 256))
 
 
 if __name__ == "__main__":
