@@ -167,6 +167,7 @@ extern "C" __global__ void shift(float* x) {
     def test_modes_and_seeds_are_runs(self):
         self.assertEqual(self.judged("__syncthreads()").runs, 7)
         self.assertEqual(self.judged("__syncthreads()", modes=["random"], seeds=5).runs, 5)
+        self.assertEqual(self.judged("__syncthreads()", modes=(mode for mode in ["friendly"])).runs, 1)
         with self.assertRaisesRegex(ValueError, "friendly"):
             self.judged("", modes=["angry"])
 

@@ -46,7 +46,21 @@ class Launches(WithStandIn):
         for array, n, bytes in ((x[2:], 11, 48), (rows, 11, 40), (rows[::-1, ::-1], 2, 40)):
             with self.assertRaisesRegex(RuntimeError, f"are 0 bytes past the end of `a` of {bytes} bytes"):
                 self.add(self.virtual.pointer(array), Tensor(one), n)
-        self.add(self.virtual.pointer(np.zeros(0, np.float32)), Tensor(one), 0)
+        nothing = self.virtual.pointer(np.zeros(0, np.float32))
+        self.add(nothing, Tensor(one), 0)
+        with self.assertRaises(RuntimeError):
+            self.add(nothing, Tensor(one), 1)
+
+    def test_memory_of_two_tensors_is_lent_once(self):
+        self.virtual.use("virtual:sm_90a")
+        whole = bytearray(64)
+        x, inside, half, other = (self.virtual.pointer(np.frombuffer(whole, np.float32, count, offset))
+                                  for offset, count in ((0, 16), (16, 4), (0, 8), (32, 8)))  # each is its own owner
+        self.add(x, inside, 12)
+        with self.assertRaisesRegex(RuntimeError, "past the end of `a` of 64 bytes"):
+            self.add(x, inside, 13)
+        with self.assertRaisesRegex(RuntimeError, "past the end of `b` of 32 bytes"):  # beside `a`, and not a part of it
+            self.add(half, other, 9)
 
     def test_memory_for_reading_is_not_written_whoever_lends_it(self):
         held = bytes(range(64))
@@ -77,10 +91,9 @@ class Launches(WithStandIn):
         x = np.ones(8, np.float32)
         view = x[:4]
         view.flags.writeable = False
-        for order in (("*fp32", "*fp32", "i32"), (x, view, 4)), (("*fp32", "u64", "i32"), (view, x.ctypes.data + 16, 4)):
-            with self.virtual.reachable(x):
-                self.launch("add", *order)
-        self.assertEqual(x.tolist(), [3] * 4 + [1] * 4)
+        for first, second in ((x, view), (view, x)):
+            self.add(self.virtual.pointer(first), self.virtual.pointer(second), 4)
+        self.assertEqual(x.tolist(), [4] * 4 + [1] * 4)
 
     def test_descriptors_of_addresses_bring_shape_and_strides(self):
         self.virtual.use("virtual:sm_90a")
@@ -152,6 +165,9 @@ class Launches(WithStandIn):
             other.start()
             other.join()
         self.assertEqual(x.tolist(), [1] * 4)
+        with self.virtual.reachable(x), self.virtual.reachable(Tensor(np.zeros(1))):
+            self.launch("add_one_at", ("u64",), (x.ctypes.data,))
+        self.assertEqual(x.tolist(), [2, 1, 1, 1])
         with self.assertRaisesRegex(RuntimeError, r"lie in no allocation(.|\n)*reachable\(\)"):
             self.launch("add", ("*fp32", "u64", "i32"), (Tensor(x), both.ctypes.data, 4))
 

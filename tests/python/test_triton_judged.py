@@ -118,6 +118,12 @@ class Checks(WithStandIn):
         self.assertGreater(report.instructions, 3 * once.instructions)
         self.assertIn("3 errors, ", str(report))
 
+        def warned_and_wrong():
+            self.launch("reads_nothing", ("*fp32",), (Tensor(np.zeros(1024, np.float32)),))
+            self.wrong()
+        severities = [each.severity for each in self.virtual.check(warned_and_wrong, modes=("friendly",)).findings]
+        self.assertEqual(severities[:3], ["error", "error", "warning"])
+
     def test_other_threads_are_judged_as_ever(self):
         self.virtual.use("virtual:sm_90a", judge=True)
         caught = []
