@@ -34,11 +34,11 @@ class Judged(WithStandIn):
             self.assertEqual(x.tolist(), [1] * 32 + [0] * 992)
 
     def test_scratch_is_made_for_every_run(self):
-        for modes in (("friendly",), ("friendly", "adversarial")):
-            self.virtual.use("virtual:sm_90a")
-            out = np.zeros(1, np.int32)
-            self.virtual.check(lambda: self.launch("before_me", ("*i32",), (Tensor(out),), global_scratch_size=4), modes=modes)
-            self.assertNotEqual(out[0], 7)
+        self.virtual.use("virtual:sm_90a", judge=True, modes=("friendly", "adversarial"), seeds=2)
+        out = np.zeros(1, np.int32)
+        with self.assertRaisesRegex(self.virtual.Flawed, "uninitialised-read"):
+            self.launch("before_me", ("*i32",), (Tensor(out),), global_scratch_size=4)
+        self.assertNotEqual(out[0], 7)  # what the run before has written there
 
     def test_modes_may_be_anything_that_is_iterated(self):
         self.virtual.use("virtual:sm_90a", judge=True, modes=(mode for mode in ("friendly", "adversarial")))
