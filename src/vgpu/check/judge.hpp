@@ -222,7 +222,7 @@ class Judge final : public Observer {
   void commit(const Warp& warp, Completion groups, u32 lanes);
   void wait_groups(const Warp& warp, const Effect& effect, u32 lanes);
   void run_fence(const Warp& warp, const Effect& effect, u32 lanes);
-  void check_map(const Warp& warp, u32 lane, u64 map, const Stamp& stamp);
+  void check_map(const Warp& warp, u32 lane, const CopyIssue& issue, const Stamp& stamp);
   void missing_matrix_fence(const WarpState& state, const Stamp& stamp, u32 dirt);
   void check_registers(WarpState& state, const Warp& warp, u32 site);
   void wait_products(const Warp& warp, u32 allowed);

@@ -129,7 +129,7 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
       barrier->under_way[number] = static_cast<u32>(async_[number].bytes);
       joins_circle(*barrier, me.warp);
     }
-  if (issue.map != 0) check_map(warp, lane, issue.map, me);
+  if (issue.map != 0) check_map(warp, lane, issue, me);
 
   Actor actor{warp, state.clock.of_lane(lane), me};
   actor.stamp.async = number;
@@ -147,7 +147,8 @@ u64 Judge::copy_issued(const Warp& warp, u32 lane, const CopyIssue& issue) {
 }
 
 // A map that this kernel wrote must have been released by its writer and acquired by this thread.
-void Judge::check_map(const Warp& warp, u32 lane, u64 map, const Stamp& me) {
+void Judge::check_map(const Warp& warp, u32 lane, const CopyIssue& issue, const Stamp& me) {
+  const u64 map = issue.map;
   if (!is_shared(map) && !is_global(map)) return;
   const Actor actor{warp, state_of(warp).clock.of_lane(lane), me};
   const auto check = [&](Cell& cell, u64, u64) {
@@ -159,7 +160,7 @@ void Judge::check_map(const Warp& warp, u32 lane, u64 map, const Stamp& me) {
       finding.places = {place(me, "copies through the map"), place(write, "changed it")};
     });
   };
-  if (Shadow* const shadow = shadow_of(actor, map)) shadow->for_each(map, 128, false, check);
+  if (Shadow* const shadow = shadow_of(actor, map)) shadow->for_each(map, issue.map_bytes, false, check);
 }
 
 // ---- wgmma ----

@@ -205,7 +205,14 @@ void check_row(const Warp& warp, const Fields& map, u32 lane) {
         lane);
 }
 
-Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
+// A tensor map, and where it lies.
+struct MapInMemory {
+  u64 address = 0;
+  u32 bytes = 128;
+  Fields fields;
+};
+
+MapInMemory read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   const AddressSpace space = locate(address).space;
   if (space == AddressSpace::local || space == AddressSpace::shared_cluster)
     warp.fault(space == AddressSpace::local
@@ -221,8 +228,10 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   };
   // The hardware's form has no second half, and an allocation may end where it would be.
   fetch(tensor_map::hardware_bytes);
-  if (!tensor_map::is_hardware_form(std::span(bytes).first<tensor_map::hardware_bytes>())) fetch(bytes.size());
-  Fields map;
+  const bool half = tensor_map::is_hardware_form(std::span(bytes).first<tensor_map::hardware_bytes>());
+  if (!half) fetch(bytes.size());
+  MapInMemory read{.address = address, .bytes = half ? u32{tensor_map::hardware_bytes} : u32{128}, .fields = {}};
+  Fields& map = read.fields;
   try {
     map = tensor_map::decode_virtual(bytes, warp.launch().chip.arch);
     copy::unit_of(map);
@@ -234,12 +243,13 @@ Fields read_map(Warp& warp, u64 address, const TensorOperands& t, u32 lane) {
   if (t.four_rows) check_row(warp, map, lane);
   if (map.mode != t.mode)
     warp.fault(fmt::format("the tensor map is {}, the instruction {}", name_of(map.mode), name_of(t.mode)), lane);
-  return map;
+  return read;
 }
 
 // The observer's number for a copy; 0 where nobody watches.
-u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const copy::Coordinates& at,
-         const Destination& tile, Direction direction, bool tile_is_there) {
+u64 tell(const Warp& warp, u32 lane, const MapInMemory& read, const copy::Coordinates& at, const Destination& tile,
+         Direction direction, bool tile_is_there) {
+  const Fields& map = read.fields;
   const bool load = direction == Direction::load;
   Observer* observer = warp.launch().observer;
   if (observer == nullptr) return 0;
@@ -259,7 +269,8 @@ u64 tell(const Warp& warp, u32 lane, u64 map_address, const Fields& map, const c
       if (c.inside) issue.reads.add(window + c.shared, c.bytes);
     });
   issue.barrier = tile.barrier;
-  issue.map = map_address;
+  issue.map = read.address;
+  issue.map_bytes = read.bytes;
   issue.tile = tile.shared;
   const copy::Unit unit = copy::unit_of(map);
   const u32 pattern = copy::pattern_of(map.swizzle);
@@ -282,7 +293,8 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
   if (load) lane_addresses(warp, t.barrier, barrier);
   Cluster& cluster = warp.cluster();
   for_each_lane(active, [&](u32 i) {
-    const Fields map = read_map(warp, maps[i], t, i);
+    const MapInMemory read = read_map(warp, maps[i], t, i);
+    const Fields& map = read.fields;
     copy::Coordinates at;
     const auto coordinate = [&](std::size_t k) { return static_cast<i32>(warp.source32(t.coordinates[k])[i]); };
     for (std::size_t k = 0; k < t.rank(); ++k) at.at[k] = coordinate(k);
@@ -309,7 +321,7 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
           warp.fault(fmt::format("there is no such reduction of {} elements", name_of(map.element)), i);
         auto store = std::make_unique<TensorStore>(Origin::of(warp, i), map, at, place, t, !there);
         store->membership = Membership(warp.bulk, i);
-        store->watched = tell(warp, i, maps[i], map, at, {place, 0}, t.direction, there);
+        store->watched = tell(warp, i, read, at, {place, 0}, t.direction, there);
         cluster.async.issue(cluster, std::move(store));
         continue;
       }
@@ -319,7 +331,7 @@ Step tensor_op(Warp& warp, const Op& op, u32 active) {
         if (resolve_or_tell(warp, space, d.barrier, 8, 8, AccessKind::atomic, i) == nullptr)
           continue;  // nobody to tell
         auto copy = std::make_unique<TensorLoad>(Origin::of(warp, i), map, at, d, !there);
-        copy->watched = tell(warp, i, maps[i], map, at, d, t.direction, there);
+        copy->watched = tell(warp, i, read, at, d, t.direction, there);
         cluster.async.issue(cluster, std::move(copy));
       }
     }

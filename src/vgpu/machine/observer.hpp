@@ -42,6 +42,7 @@ struct CopyIssue {
   Footprint reads, writes;
   u64 barrier = 0;    // shared address with rank; 0: none
   u64 map = 0;        // generic address of its tensor map; 0: none
+  u32 map_bytes = 0;  // of what it is read from
   u64 tile = 0;       // shared address of a tensor's tile
   TileLayout layout;  // of that
 };

@@ -12,8 +12,8 @@ WM_DEVICE void write_map(u64* words, const u32* tensor) {
   words[7] = 3;
 }
 
-extern "C" __global__ void kernel(const u32* x, u64* written, TensorMap* changed, u32* y) {
-  __shared__ alignas(128) u32 tiles[2][128];
+extern "C" __global__ void kernel(const u32* x, u64* written, u64* with_more, TensorMap* changed, u32* y) {
+  __shared__ alignas(128) u32 tiles[3][128];
   __shared__ alignas(128) u64 draft[16];
   __shared__ u64 full;
   prepare(full, 1);
@@ -21,20 +21,26 @@ extern "C" __global__ void kernel(const u32* x, u64* written, TensorMap* changed
     auto* const map = reinterpret_cast<TensorMap*>(written);
     if (threadIdx.x == 0) {
       write_map(written, x);
+      write_map(with_more, x + 128);
       fence::tensor_map_release<Scope::device>();
       fence::tensor_map_acquire<Scope::device>(map);
+      fence::tensor_map_acquire<Scope::device>(reinterpret_cast<TensorMap*>(with_more));
       write_map(draft, x);
       tensor_map::set_global_address(SharedAddress(draft), u64(x + 128));
     }
     __syncwarp();
     tensor_map::publish<Scope::device>(changed, draft);
     fence::tensor_map_acquire<Scope::device>(changed);
+    if (threadIdx.x == 1) with_more[8] = 1;  // behind the 64 bytes
+    __syncwarp();
     if (threadIdx.x == 0) {
       mbarrier::arrive_expect_tx(&full, sizeof tiles);
       tma::load(tiles[0], *map, {0, 0}, &full);
       tma::load(tiles[1], *changed, {0, 0}, &full);
+      tma::load(tiles[2], *reinterpret_cast<TensorMap*>(with_more), {0, 0}, &full);
     }
   }
   mbarrier::wait_parity(&full, 0);
   for (u32 half = 0; half < 2; ++half) y[128 * half + threadIdx.x] = tiles[half][threadIdx.x];
+  y[128 + threadIdx.x] += tiles[2][threadIdx.x] - tiles[1][threadIdx.x];
 }
