@@ -32,7 +32,7 @@ ifneq ($(filter test-long test-triton,$(MAKECMDGOALS)),)
 SETUP += --triton
 endif
 
-.PHONY: help setup configure configure-bench build demo test test-long test-cutlass test-triton test-gpu bench bench-vgpu bench-judge fuzz format install wheel
+.PHONY: help setup configure configure-bench build demo test test-long test-cutlass test-triton test-python-programs test-gpu bench bench-vgpu bench-judge fuzz format install wheel
 .NOTPARALLEL:
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo 'make test-long   the same, and what takes more than an hour: many more random products, orders of events, fuzz inputs'
 	@echo 'make test-cutlass  build CUTLASS examples with nvcc, run and judge them: hours at first, then what has changed'
 	@echo 'make test-triton  kernels of Triton and Gluon, by Triton itself, run and judged: a minute, after 1 GB from PyPI'
+	@echo 'make test-python-programs  CuPy, Numba, CuTe DSL, torch.compile and others, by themselves, judged: after 8 GB from PyPI'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'
@@ -79,6 +80,10 @@ test-cutlass: configure
 
 test-triton: build
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -R test_with_triton
+
+test-python-programs: configure
+	@$(COMPILE) --target warpmill_program
+	@scripts/python-programs $(BUILD) --table bench/results/python-programs.md
 
 test-gpu: build
 	@scripts/test-gpu $(BUILD)

@@ -81,12 +81,13 @@ bool redirect(char* function, const void* target) {
 }
 
 // What answers in the place of a function of this name; null where it may stay.
-const void* answer_to(const std::string& name) {
-  if (name.starts_with("cuda") || name.starts_with("__cuda")) return own_function(name.c_str());
+const void* answer_to(const char* symbol) {
+  const std::string_view name = symbol;
+  if (name.starts_with("cuda") || name.starts_with("__cuda")) return own_function(symbol);
   // So CuTe DSL exports its static runtime and what it asks the driver for. One has arguments of its own, and stays.
   if (name == "_cudaLaunchKernelEx") return own_function("cudaLaunchKernelExC");
   if (name == "_cudaLaunchKernel") return nullptr;
-  if (name.starts_with("_cu")) return own_function(name.c_str() + 1);
+  if (name.starts_with("_cu")) return own_function(symbol + 1);
   return jit_link_function(name);
 }
 
@@ -103,12 +104,11 @@ struct Redirected {
 };
 
 // A function may be replaced if there is room for a jump, or if it is one, to somewhere with more room.
-void redirect(const std::string& name, char* function, std::uint64_t bytes, const void* target,
-              const std::string& who) {
+void redirect(const char* name, char* function, std::uint64_t bytes, const void* target, const std::string& who) {
   char* const place = behind_jump(function);
   if (place == function && bytes < jump_bytes) return;
   if (!redirect(place, target))
-    tell(name + " inside " + who + " cannot be redirected: rebuild it with nvcc -cudart shared");
+    tell(std::string(name) + " inside " + who + " cannot be redirected: rebuild it with nvcc -cudart shared");
 }
 
 // Redirects what a symbol table names.
@@ -118,25 +118,27 @@ void redirect_all(const Mapped& file, const Elf64_Shdr& table, const Elf64_Shdr&
   const auto* const symbols = file.at<Elf64_Sym>(table.sh_offset, count);
   const char* const names = file.at<char>(strings.sh_offset, strings.sh_size);
   if (symbols == nullptr || names == nullptr) return;
-  std::map<std::string, const Elf64_Sym*, std::less<>> compiler;  // NVRTC's functions
+  if (strings.sh_size == 0 || names[strings.sh_size - 1] != '\0') return;
+  std::map<std::string_view, const Elf64_Sym*> compiler;  // NVRTC's functions
   for (std::uint64_t i = 0; i < count; ++i) {
     const Elf64_Sym& symbol = symbols[i];
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.sh_size)
       continue;
-    const std::string name(names + symbol.st_name, strnlen(names + symbol.st_name, strings.sh_size - symbol.st_name));
+    const char* const text = names + symbol.st_name;
+    const std::string_view name = text;
     if (name.find("__sti____cudaRegisterAll") != name.npos)
       done.registers.push_back(reinterpret_cast<Register>(base + symbol.st_value));
     done.in_parts |= name.find("__cudaRegisterLinkedBinary") != name.npos;
     if (name.starts_with("nvrtc")) compiler.emplace(name, &symbol);
-    const void* const answer = answer_to(name);
+    const void* const answer = answer_to(text);
     if (answer == nullptr) continue;
     done.any |= table.sh_type == SHT_SYMTAB;
-    redirect(name, reinterpret_cast<char*>(base + symbol.st_value), symbol.st_size, answer, who);
+    redirect(text, reinterpret_cast<char*>(base + symbol.st_value), symbol.st_size, answer, who);
   }
   for (const auto& [asked, answered] : taken_for)
     if (const auto from = compiler.find(asked), to = compiler.find(answered);
         from != compiler.end() && to != compiler.end())
-      redirect(from->first, reinterpret_cast<char*>(base + from->second->st_value), from->second->st_size,
+      redirect(asked.data(), reinterpret_cast<char*>(base + from->second->st_value), from->second->st_size,
                reinterpret_cast<const void*>(base + to->second->st_value), who);
 }
 

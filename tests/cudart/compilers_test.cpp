@@ -48,15 +48,15 @@ TEST_F(Compilers, AStaticRuntimeThatIsExportedByAnotherNameIsRedirected) {
   EXPECT_EQ(start("run --devices 3 " + program + " exported " + library).out, "0 3\n");
 }
 
-// By stand-ins for cuda-python and CuTe DSL.
+// By stand-ins for cuda-python, CuTe DSL and torch.
 TEST_F(Compilers, PythonsPackagesAreLedAsTheyAreImported) {
   const std::string folder = WARPMILL_SOURCE "/tests/cudart/python";
   const std::string own = "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + folder;
   const std::string led = "the user's own was first\n0 3\n16\n('the environment', 'kernel') kernel kernel.sm_90a.ptx\n";
   const Ended ended = start("run --devices 3 -- python3 " + folder + "/program.py", own);
-  EXPECT_EQ(ended.out, led + "ptx True 1\n") << ended.err;
+  EXPECT_EQ(ended.out, led + "False ptx True 1\n") << ended.err;
   EXPECT_EQ(start("run --devices 3 -- python3 " + folder + "/program.py", own + " CUTE_DSL_KEEP=cubin").out,
-            led + "cubin,ptx True 1\n");
+            led + "False cubin,ptx True 1\n");
 }
 
 // What NVRTC makes of a source, here, where nobody has redirected it.

@@ -1,4 +1,4 @@
-"""Python's first step under `warpmill run` and `warpmill check`: two packages are led to Warpmill as they are imported.
+"""Python's first step under `warpmill run` and `warpmill check`: three packages are led to Warpmill as they are imported.
 
 Another sitecustomize, of the user's, is run as if this one were not there.
 """
@@ -46,10 +46,16 @@ def keep_ptx(module):
     module.CompileOptions.apply_envar_settings = apply_and_keep
 
 
+def fold_nothing(module):
+    """torch.compile would compute constants on the device, by PyTorch's own kernels, which are machine code alone."""
+    module.joint_graph_constant_folding = False
+
+
 AS_THEY_COME = {
     "cuda.bindings._internal.runtime": lead_runtime,
     "cuda.bindings._internal.runtime_ptds": lead_runtime,
     "cutlass.base_dsl.compiler": keep_ptx,
+    "torch._inductor.config": fold_nothing,
 }
 
 

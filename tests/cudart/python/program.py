@@ -5,6 +5,7 @@ import os
 
 from cuda.bindings._internal import runtime
 from cutlass.base_dsl import compiler
+from torch._inductor import config
 
 get = ctypes.pythonapi.PyCapsule_GetPointer
 get.restype = ctypes.c_void_p
@@ -19,4 +20,4 @@ options = compiler.CompileOptions()
 options.apply_envar_settings("the environment", "kernel")
 ptx, folder = options.options[compiler.KeepPTX], os.environ["CUTE_DSL_DUMP_DIR"]
 print(options.applied, os.path.relpath(ptx.dump_path, folder), os.path.relpath(ptx.full_ptx_path, folder))
-print(os.environ["CUTE_DSL_KEEP"], os.path.isdir(folder), os.environ["CUPY_CACHE_IN_MEMORY"])
+print(config.joint_graph_constant_folding, os.environ["CUTE_DSL_KEEP"], os.path.isdir(folder), os.environ["CUPY_CACHE_IN_MEMORY"])

@@ -226,7 +226,7 @@ class Movement {
     gpu_.machine().free(out);
     gpu_.machine().free(memory);
   }
-  Gpu gpu_;
+  Gpu gpu_{"sm_100a"};  // which has all swizzles
 };
 
 TEST(Movement, EveryCopyEndsAsDefinedInEveryMode) {
