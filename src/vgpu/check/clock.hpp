@@ -27,9 +27,11 @@ enum class Known : u8 {
   met,           // read by lanes that then exchanged or used registers together with others of their warp
   told,          // written, as lanes knew that then did so; brought by a message, for who waits at block scope
   told_proxy,    // the same where a proxy fence for shared memory stood before the exchange or behind it
+  peer,          // written, as arrivals of block scope tell another block, or waits of block scope hear
+  peer_proxy,    // the same where a proxy fence for shared memory stood on either side
   relied,        // ordered if wgmma brings the lanes and warps of its warpgroup together, which PTX does not promise
 };
-inline constexpr std::size_t ways = 15;
+inline constexpr std::size_t ways = 17;
 using Times = std::array<u32, ways>;
 
 // Through a fence that reaches this far.

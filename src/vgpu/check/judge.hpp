@@ -132,6 +132,7 @@ class Judge final : public Observer {
   bool conflict_is_strong(const Stamp& a, const Stamp& b) const;
   Scope distance(u32 warp, u32 other) const;
   std::optional<Omission> relies_on_message(const Actor& actor, const Stamp& before) const;
+  std::optional<Omission> relies_on_arrival(const Actor& actor, const Stamp& before, bool before_wrote) const;
   std::optional<Omission> relies_on_product(const Actor& actor, const Stamp& before, bool before_wrote) const;
   void race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes);
   Shadow* shadow_of(const Actor& actor, u64 address);

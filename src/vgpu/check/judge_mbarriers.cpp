@@ -11,10 +11,13 @@
 namespace wm::vgpu::check {
 
 namespace {
-// What an arrival passes on that does not release: what was done and read, not what was written. The fences of tcgen05
-// are of their own.
+// What an arrival passes on that does not release: what was done and read, and of what was written no more than that it
+// was. The fences of tcgen05 are of their own.
 Clock without_data(const Clock& message) {
-  Clock kept = message.only({Known::reads, Known::control, Known::met, Known::relied});
+  Clock told = message;
+  told.promote(Known::data, Known::peer);
+  told.promote(Known::shared_proxy, Known::peer_proxy);
+  Clock kept = told.only({Known::reads, Known::control, Known::met, Known::peer, Known::peer_proxy, Known::relied});
   kept.join(message.tensor_fenced());
   return kept;
 }

@@ -108,6 +108,19 @@ std::optional<Omission> Judge::relies_on_message(const Actor& actor, const Stamp
   return waited ? std::optional(Omission::message_scope) : std::nullopt;
 }
 
+// Whether asynchronous work would be ordered if arrivals at another block's barrier were of cluster scope, and waits
+// for them: the default is the block.
+std::optional<Omission> Judge::relies_on_arrival(const Actor& actor, const Stamp& before, bool before_wrote) const {
+  if (!before_wrote || actor.stamp.async == 0 || !(actor.shared || actor.tensor)) return std::nullopt;
+  if (before.async == 0) {
+    const bool told = ordered(actor, before, actor.async_proxy ? Known::peer_proxy : Known::peer);
+    return told ? std::optional(Omission::arrival_scope) : std::nullopt;
+  }
+  const AsyncWork& work = async_[before.async];
+  const bool told = work.time != 0 && actor.knows.clock.time(async_line(work.line), Known::peer) >= work.time;
+  return told ? std::optional(Omission::arrival_scope) : std::nullopt;
+}
+
 void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, bool was_written, u64 address, u64 bytes) {
   const AsyncWork* const earlier = before.async != 0 ? &async_[before.async] : nullptr;
   const bool async = actor.stamp.async != 0;
@@ -125,6 +138,7 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
       fence_missing && actor.writes && earlier == nullptr && sites_.effect(before.site).allocates;
   std::optional<Omission> by_wait = relies_on_use(actor, before, before_wrote);
   if (!by_wait) by_wait = relies_on_message(actor, before);
+  if (!by_wait) by_wait = relies_on_arrival(actor, before, before_wrote);
   const std::optional<Omission> omission = cp_async_to_product  ? std::optional(Omission::cp_async_fence)
                                            : word_of_allocation ? std::optional(Omission::word_fence)
                                            : fence_missing      ? std::nullopt
@@ -192,6 +206,8 @@ void Judge::race(const Actor& actor, const Stamp& before, bool before_wrote, boo
                          ? "wait at cluster scope (mbarrier.try_wait.acquire.cluster), or fence at that scope after it"
                          : "a fence after the flag is read, of a scope that holds both threads";
     }
+    if (omission == Omission::arrival_scope)
+      finding.help = "arrive at cluster scope (mbarrier.arrive.release.cluster), and wait there";
     const std::string where = names_.memory(address, bytes);
     const auto words = [&](bool writes, bool goes_on) {
       return fmt::format("{} {}", writes ? (goes_on ? "writes" : "wrote") : (goes_on ? "reads" : "read"), where);

@@ -107,7 +107,10 @@ void WarpClock::fence(u32 lanes, Known way) {
     // written, of which an exchange orders nothing.
     if (reaches_a_scope(way))
       for (const Known known : {Known::met, Known::told}) c.clock.promote(known, way);
-    if (way == Known::shared_proxy) c.clock.promote(Known::told, Known::told_proxy);
+    if (way == Known::shared_proxy) {
+      c.clock.promote(Known::told, Known::told_proxy);
+      c.clock.promote(Known::peer, Known::peer_proxy);
+    }
     of(c.own, way) = now_;
   });
   ++now_;

@@ -186,6 +186,10 @@ constexpr std::array omissions = std::to_array<std::pair<Omission, OmissionKind>
      {"tcgen05.commit without .shared::cluster is given an address of shared memory that is not made generic",
       "9.7.16.12"}},
     {Omission::message_scope, {"a message of another block (st.async) is awaited at block scope", "8.7"}},
+    {Omission::arrival_scope,
+     {"an arrival at another block's mbarrier is of block scope, or awaited at block scope, where asynchronous work "
+      "follows",
+      "9.7.13.15.13"}},
     {Omission::init_by_lanes,
      {"several lanes of a warp initialise one mbarrier with one instruction and the same count", "9.7.13.15"}},
     {Omission::unused_contents,

@@ -67,6 +67,7 @@ enum class Omission : u8 {
   descriptor_version,  // bits 46-48 of a descriptor for tcgen05
   commit_address,      // tcgen05.commit's, made generic
   message_scope,       // of the wait for an st.async of another block: its own block
+  arrival_scope,       // of arrivals at another block's mbarrier, or of the wait for them: the block
   init_by_lanes,       // several lanes of a warp initialise one mbarrier, all alike
   unused_contents,     // of memory that nobody has written: they are computed with, and no result shows it
 };
