@@ -77,7 +77,8 @@ cudart::Settings settings_of(const ProgramCommand& command, const fs::path& repo
           .modes = command.modes,
           .max_instructions = command.max_instructions,
           .strict = command.strict,
-          .ptx_folders = ptx_folders(command.ptx, report),
+          .kept = folders_for_compilers(report),
+          .named = command.ptx,
           .report = report.string()};
 }
 

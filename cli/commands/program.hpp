@@ -21,9 +21,9 @@ struct ProgramCommand {
   std::uint64_t seeds = 1;
   std::vector<vgpu::Mode> modes;
   std::uint64_t max_instructions = 0;
-  std::vector<std::filesystem::path> ptx;  // folders with the PTX of machine code that the program makes
-  bool strict = false;                     // warnings are errors
-  std::filesystem::path json;              // where the report goes too; empty: nowhere
+  std::vector<std::string> ptx;  // folders with the PTX of machine code that the program makes
+  bool strict = false;           // warnings are errors
+  std::filesystem::path json;    // where the report goes too; empty: nowhere
 };
 
 // The words after `warpmill`, where they are `run` or `check`, options and a program: a file that may be executed, and

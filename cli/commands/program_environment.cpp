@@ -49,23 +49,26 @@ std::string or_else(const char* variable, const char* otherwise) {
 // What CuTe DSL is to keep, and where.
 constexpr const char *kept = "CUTE_DSL_KEEP", *kept_in = "CUTE_DSL_DUMP_DIR";
 std::string kept_with_ptx() {
-  const std::string own = environment(kept);
-  if (own.empty()) return "ptx";
-  return own == "all" || own.find("ptx") != own.npos ? own : own + ",ptx";
+  std::string own = environment(kept);
+  if (own == "all") return own;
+  for (const char* one : {"ptx", "cubin"})
+    if (own.find(one) == own.npos) own += (own.empty() ? "" : ",") + std::string(one);
+  return own;
 }
 
 }  // namespace
 
-std::vector<std::string> ptx_folders(const std::vector<fs::path>& named, const fs::path& report) {
+std::vector<std::string> folders_for_compilers(const fs::path& report) {
+  fs::path own = environment(kept_in);
+  if (own.empty()) own = report / "cute";
   std::vector<std::string> folders;
-  for (const fs::path& folder : named) {
-    if (!fs::is_directory(folder))
-      throw Error(ErrorCode::not_found, fmt::format("--ptx: {} is no folder", folder.string()));
+  for (const fs::path& folder : {own, report / "triton"}) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error)
+      throw Error(ErrorCode::io, fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
     folders.push_back(fs::absolute(folder).string());
   }
-  fs::path own = environment(kept_in);
-  if (own.empty()) fs::create_directory(own = report / "ptx");
-  folders.push_back(fs::absolute(own).string());
   return folders;
 }
 
@@ -79,14 +82,19 @@ std::vector<std::string> environment_of_program(const cudart::Settings& settings
       {"PYTHONPATH", put_before((folder / "python").string(), "PYTHONPATH")},
       // CuTe DSL hands out machine code.
       {kept, kept_with_ptx()},
-      {kept_in, settings.ptx_folders.back()},
+      {kept_in, settings.kept[0]},
+      {"CUTE_DSL_KEEP_PTX", "1"},  // its older words
+      {"CUTE_DSL_KEEP_CUBIN", "1"},
       {"CUTE_DSL_LINEINFO", or_else("CUTE_DSL_LINEINFO", "1")},
-      // Triton does too, and keeps everything; QuACK keeps objects alone.
-      {"TRITON_CACHE_DIR", settings.ptx_folders.back()},
+      // Triton does too, and keeps everything.
+      {"TRITON_CACHE_DIR", settings.kept[1]},
       {"TRITON_LIBCUDA_PATH", folder.string()},
+      // What others would keep for other runs is of this one alone: it was compiled for another chip, or is PTX.
+      {"TORCHINDUCTOR_CACHE_DIR", (fs::path(settings.report) / "inductor").string()},
+      {"NUMBA_CACHE_DIR", (fs::path(settings.report) / "numba").string()},
       {"QUACK_CACHE_ENABLED", "0"},
-      // CuPy would keep for other runs what this one compiles, and sums by kernels that it has as machine code alone.
       {"CUPY_CACHE_IN_MEMORY", "1"},
+      // CuPy would sum by kernels of CUB that it has as machine code alone.
       {"CUPY_ACCELERATORS", ""},
   };
   std::vector<std::string> variables;

@@ -13,8 +13,7 @@ namespace wm::cli {
 // "NAME=value": what is there already, and ours. Throws not_found where our libraries are not.
 std::vector<std::string> environment_of_program(const cudart::Settings& settings);
 
-// Where PTX of machine code is looked for: in these folders, then where CuTe DSL is told to keep it. Throws not_found.
-std::vector<std::string> ptx_folders(const std::vector<std::filesystem::path>& named,
-                                     const std::filesystem::path& report);
+// Folders for what compilers keep and for their caches, made in the folder of the report; CuTe DSL's may be the user's.
+std::vector<std::string> folders_for_compilers(const std::filesystem::path& report);
 
 }  // namespace wm::cli

@@ -43,6 +43,11 @@ Number number_of(const std::string& option, const std::string& text, Number leas
   return *value;
 }
 
+std::string folder_of(const std::string& option, const std::string& text) {
+  if (!fs::is_directory(text)) refuse(fmt::format("{}: {} is no folder", option, text));
+  return fs::absolute(text).string();
+}
+
 vgpu::Mode mode_of(const std::string& text) {
   for (const vgpu::Mode mode : {vgpu::Mode::friendly, vgpu::Mode::random, vgpu::Mode::adversarial})
     if (text == name_of(mode)) return mode;
@@ -65,7 +70,7 @@ void set(ProgramCommand& command, const std::string& option, const std::string& 
   else if (option == "--max-instructions")
     command.max_instructions = number_of<std::uint64_t>(option, value, 0, most);
   else if (option == "--ptx")
-    command.ptx.emplace_back(value);
+    command.ptx.push_back(folder_of(option, value));
   else if (option == "--json")
     command.json = value;
   else if (option == "--kernel")

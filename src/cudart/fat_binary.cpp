@@ -128,10 +128,11 @@ DeviceCode code_of(const Header& header, const Architecture& device) {
   DeviceCode code;
   Architecture best{0, 0, false};
   std::vector<std::string> others;
+  const Entry* machine_code = nullptr;
   while (at + sizeof(Entry) <= end) {
     const auto& entry = *reinterpret_cast<const Entry*>(at);
     at += entry.header_bytes + entry.size;
-    if (entry.kind == kind_elf) code.machine_code = bytes_of(entry);
+    if (entry.kind == kind_elf) machine_code = &entry;
     if (entry.kind != kind_ptx) continue;
     std::string text = text_of(entry);
     const Architecture target = target_of(text, static_cast<int>(entry.arch));
@@ -143,13 +144,17 @@ DeviceCode code_of(const Header& header, const Architecture& device) {
     }
   }
   if (!code.ptx.empty()) return code;
+  try {
+    if (machine_code != nullptr) code.machine_code = bytes_of(*machine_code);
+  } catch (const Error&) {  // then nothing is found by it
+  }
   const std::string number = fmt::format("{}{}", device.number(), device.specific ? "a" : "");
   const std::string help =
       fmt::format("build it with nvcc -arch=sm_{0}, or with -gencode arch=compute_{0},code=compute_{0}", number);
   if (!others.empty())
     code.problem = fmt::format("the program has PTX for {} only, which does not run on {}; {}", fmt::join(others, ", "),
                                device.name(), help);
-  else if (!code.machine_code.empty())
+  else if (machine_code != nullptr)
     code.problem = fmt::format(
         "the program has machine code but no PTX, which is what the virtual GPU executes; {}; or let its "
         "compiler keep the PTX in a folder, and say --ptx FOLDER",
@@ -158,6 +163,13 @@ DeviceCode code_of(const Header& header, const Architecture& device) {
 }
 
 }  // namespace
+
+bool is_fat_binary(std::string_view bytes) {
+  Header header{};
+  if (bytes.size() < sizeof(header)) return false;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  return header.magic == binary_magic && header.bytes <= bytes.size() && header.size <= bytes.size() - header.bytes;
+}
 
 DeviceCode device_code(const void* image, const Architecture& device, std::size_t most) {
   std::uint32_t magic = 0;

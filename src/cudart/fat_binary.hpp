@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpmill/architecture.hpp"
@@ -15,6 +16,8 @@ struct DeviceCode {
   std::string problem;       // why there is none, in words, and what to do
   std::string machine_code;  // what there is instead: a cubin, the last of several; else empty
 };
+
+bool is_fat_binary(std::string_view bytes);  // whole, as its header says
 
 // `image`: a fat binary, its wrapper, PTX text or an ELF image, as cuModuleLoadData takes them. How long it is says it
 // itself; `most` where somebody knows better, as of a file.

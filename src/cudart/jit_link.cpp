@@ -21,6 +21,7 @@
 
 #include "common/files.hpp"
 #include "cudart/failure.hpp"
+#include "cudart/fat_binary.hpp"
 #include "cudart/linking.hpp"
 #include "cudart/module.hpp"
 #include "warpmill/error.hpp"
@@ -28,7 +29,14 @@
 namespace wm::cudart {
 namespace {
 
-enum Result { success = 0, invalid_input = 3, ptx_compile_failed = 4, null_input = 10, incorrect_input_type = 12 };
+enum Result {
+  success = 0,
+  invalid_input = 3,
+  ptx_compile_failed = 4,
+  internal_error = 6,
+  null_input = 10,
+  incorrect_input_type = 12
+};
 
 // The library's own functions, of another copy of it.
 struct Original {
@@ -100,7 +108,18 @@ struct Handle {
   }
 };
 
-std::optional<LinkedKind> kind_of(int type) {
+// Of what the caller leaves open.
+LinkedKind kind_of_bytes(std::string_view bytes) {
+  return bytes.starts_with(
+             "\x7f"
+             "ELF")
+             ? LinkedKind::machine_code
+         : is_fat_binary(bytes)                             ? LinkedKind::fat_binary
+         : bytes.find(".version") != std::string_view::npos ? LinkedKind::ptx
+                                                            : LinkedKind::intermediate;
+}
+
+std::optional<LinkedKind> kind_of(int type, std::string_view bytes) {
   switch (type) {
     case 1: return LinkedKind::machine_code;
     case 2: return LinkedKind::ptx;
@@ -108,6 +127,7 @@ std::optional<LinkedKind> kind_of(int type) {
     case 4: return LinkedKind::fat_binary;
     case 5: return LinkedKind::machine_code;  // an object
     case 6: return LinkedKind::library;
+    case 10: return kind_of_bytes(bytes);
     default: return std::nullopt;
   }
 }
@@ -142,7 +162,7 @@ void require_success(Handle& handle, int result) {
   throw Error(ErrorCode::invalid_argument, words.empty() ? fmt::format("nvJitLink answers {}", result) : words);
 }
 
-int create(Handle** handle, std::uint32_t count, const char** options) {
+int create(Handle** handle, std::uint32_t count, const char** options) noexcept {
   if (handle == nullptr || (count > 0 && options == nullptr)) return null_input;
   auto made = std::make_unique<Handle>();
   std::vector<const char*> all(options, options + count);
@@ -165,7 +185,7 @@ int destroy(Handle** handle) {
   return success;
 }
 int add(Handle* handle, int type, std::string_view bytes, const std::string& name) {
-  const std::optional<LinkedKind> kind = kind_of(type);
+  const std::optional<LinkedKind> kind = kind_of(type, bytes);
   if (!kind) return incorrect_input_type;
   return logged(handle, invalid_input, [&] {
     if (*kind == LinkedKind::intermediate && handle->original != nullptr)
@@ -208,12 +228,20 @@ int copy_of(const std::string& text, char* to) {
   std::memcpy(to, text.c_str(), text.size() + 1);
   return success;
 }
-int image_size(const Handle* handle, std::size_t* bytes) { return size_of(handle->linking.image(), bytes); }
-int image(const Handle* handle, char* to) { return copy_of(handle->linking.image(), to); }
-int log_size(const Handle* handle, std::size_t* bytes) { return size_of(handle->log, bytes); }
-int log(const Handle* handle, char* to) { return copy_of(handle->log, to); }
+int image_size(const Handle* handle, std::size_t* bytes) {
+  return handle == nullptr ? int{null_input} : size_of(handle->linking.image(), bytes);
+}
+int image(const Handle* handle, char* to) {
+  return handle == nullptr ? int{null_input} : copy_of(handle->linking.image(), to);
+}
+int log_size(const Handle* handle, std::size_t* bytes) {
+  return handle == nullptr ? int{null_input} : size_of(handle->log, bytes);
+}
+int log(const Handle* handle, char* to) { return handle == nullptr ? int{null_input} : copy_of(handle->log, to); }
 int no_log_size(const Handle*, std::size_t* bytes) { return size_of({}, bytes); }
 int no_log(const Handle*, char* to) { return copy_of({}, to); }
+// What there is not here: the linked code for optimisation at link time. A handle of ours means nothing to the library.
+int not_there(const Handle*, void*) { return internal_error; }
 
 }  // namespace
 
@@ -232,6 +260,8 @@ const void* jit_link_function(std::string_view name) {
       {"GetLinkedCubin", reinterpret_cast<const void*>(&image)},
       {"GetLinkedPtxSize", reinterpret_cast<const void*>(&image_size)},
       {"GetLinkedPtx", reinterpret_cast<const void*>(&image)},
+      {"GetLinkedLTOIRSize", reinterpret_cast<const void*>(&not_there)},
+      {"GetLinkedLTOIR", reinterpret_cast<const void*>(&not_there)},
       {"GetErrorLogSize", reinterpret_cast<const void*>(&log_size)},
       {"GetErrorLog", reinterpret_cast<const void*>(&log)},
       {"GetInfoLogSize", reinterpret_cast<const void*>(&no_log_size)},

@@ -1,15 +1,16 @@
-// Reading which kernels a cubin has, and which a text has.
+// Looking for files that belong to a cubin: by its bytes, or by the names of its kernels.
 #include "cudart/kept_ptx.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include <elf.h>
+#include <fmt/format.h>
 
-#include "cudart/module.hpp"
 #include "cudart/ptx_parts.hpp"
 
 namespace wm::cudart {
@@ -41,36 +42,62 @@ std::vector<std::string> kernels_of(std::string_view cubin) {
   return names;
 }
 
-struct File {
-  fs::file_time_type written;
-  fs::path path;
-};
-
-std::vector<File> newest_first(const std::vector<std::string>& folders) {
-  std::vector<File> files;
+// The files of the folders, and of folders in them, with this ending. Others may be at work there: what goes away
+// meanwhile is passed over.
+std::vector<fs::path> files_of(const std::vector<std::string>& folders, std::string_view ending) {
+  std::vector<fs::path> files;
   for (const std::string& folder : folders) {
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, ignored))
-      if (entry.path().extension() == ".ptx" && entry.is_regular_file(ignored))
-        files.push_back({entry.last_write_time(ignored), entry.path()});
+    std::error_code error;
+    fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+    for (; !error && at != fs::recursive_directory_iterator(); at.increment(error))
+      if (at->path().extension() == ending) files.push_back(at->path());
   }
-  std::ranges::sort(files, std::greater(), &File::written);
   return files;
+}
+
+// Nothing where it cannot be read.
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// In a fat binary zeros may follow.
+bool same(std::string_view cubin, std::string_view file) {
+  return !file.empty() && cubin.starts_with(file) &&
+         cubin.substr(file.size()).find_first_not_of('\0') == std::string_view::npos;
+}
+
+std::string beside_the_same(std::string_view cubin, const std::vector<std::string>& folders) {
+  for (const fs::path& file : files_of(folders, ".cubin")) {
+    if (!same(cubin, bytes_of(file))) continue;
+    std::string text = bytes_of(fs::path(file).replace_extension(".ptx"));
+    if (!text.empty()) return text;
+  }
+  return {};
 }
 
 }  // namespace
 
-std::string kept_ptx(std::string_view cubin, const std::vector<std::string>& folders) {
+KeptPtx kept_ptx(std::string_view cubin, const std::vector<std::string>& kept, const std::vector<std::string>& named) {
+  KeptPtx found;
+  for (const auto* folders : {&kept, &named})
+    if (found.text.empty()) found.text = beside_the_same(cubin, *folders);
   const std::vector<std::string> kernels = kernels_of(cubin);
-  if (kernels.empty()) return {};
-  for (const File& file : newest_first(folders)) {
-    std::string text = text_of_file(file.path.c_str());
+  if (!found.text.empty() || kernels.empty()) return found;
+  for (const fs::path& file : files_of(named, ".ptx")) {
+    const std::string text = bytes_of(file);
     const auto is_there = [&](const std::string& kernel) { return text.find(kernel) != text.npos; };
-    if (!std::ranges::all_of(kernels, is_there)) continue;  // most files end here, unread
+    if (!std::ranges::all_of(kernels, is_there) || text == found.text) continue;  // most files end here, unread
     const PtxParts parts(text);
-    if (std::ranges::all_of(kernels, [&](const std::string& kernel) { return parts.has_kernel(kernel); })) return text;
+    if (!std::ranges::all_of(kernels, [&](const std::string& kernel) { return parts.has_kernel(kernel); })) continue;
+    if (!found.text.empty())
+      return {{},
+              fmt::format("several files of --ptx have the kernel {}, and differ: keep the machine code beside each "
+                          "(x.cubin and x.ptx)",
+                          kernels.front())};
+    found.text = text;
   }
-  return {};
+  return found;
 }
 
 }  // namespace wm::cudart

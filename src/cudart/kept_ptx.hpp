@@ -1,4 +1,4 @@
-// Machine code whose PTX its compiler left behind: files of a folder, found by the names of their kernels.
+// Machine code whose PTX its compiler left behind: a file beside the same machine code.
 #pragma once
 
 #include <string>
@@ -7,7 +7,13 @@
 
 namespace wm::cudart {
 
-// Of a cubin. Empty where no file of the folders has all its kernels; of several the newest.
-std::string kept_ptx(std::string_view cubin, const std::vector<std::string>& folders);
+struct KeptPtx {
+  std::string text;     // empty where there is none
+  std::string problem;  // why not, where that is not all there is to say
+};
+
+// Of a cubin, in `kept`: x.ptx beside an x.cubin of the same bytes, since variants of a kernel have one name. In
+// `named`, where the machine code need not lie, also the only text that has all its kernels.
+KeptPtx kept_ptx(std::string_view cubin, const std::vector<std::string>& kept, const std::vector<std::string>& named);
 
 }  // namespace wm::cudart

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -29,14 +31,20 @@ std::string rewritten(std::string_view text, const Renamed& renamed, int first_f
   bool number_of_file = false;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at++;
-    if (text[begin] == '"') {
+    if (text.substr(begin, 2) == "//") {
+      at = std::min(text.find('\n', begin), text.size());
+    } else if (text.substr(begin, 2) == "/*") {
+      const std::size_t end = text.find("*/", begin + 2);
+      at = end == text.npos ? text.size() : end + 2;
+    } else if (text[begin] == '"') {
       while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
       at = std::min(at + 1, text.size());
     } else if (in_name(text[begin]) || text[begin] == '.') {
       while (at < text.size() && in_name(text[at])) ++at;
       const std::string_view word = text.substr(begin, at - begin);
-      if (number_of_file && std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c); })) {
-        all += std::to_string(std::stoi(std::string(word)) + first_file);
+      int number = 0;
+      if (number_of_file && std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc()) {
+        all += std::to_string(std::int64_t{number} + first_file);
         number_of_file = false;
         continue;
       }
@@ -83,7 +91,8 @@ void Linking::add(LinkedKind kind, std::string_view bytes, const std::string& na
     case LinkedKind::library: return;  // the device runtime, mostly; whose name is missed says so when it is loaded
     case LinkedKind::ptx: texts_.push_back({name, std::string(bytes)}); return;
     case LinkedKind::fat_binary: {
-      DeviceCode code = device_code(bytes.data(), Platform::get().chip().arch);
+      if (!is_fat_binary(bytes)) throw Error(ErrorCode::invalid_argument, name + " is no fat binary");
+      DeviceCode code = device_code(bytes.data(), Platform::get().chip().arch, bytes.size());
       if (!code.problem.empty()) throw Error(ErrorCode::unsupported, name + ": " + code.problem);
       texts_.push_back({name, std::move(code.ptx)});
       return;

@@ -68,9 +68,12 @@ void Module::read() {
     DeviceCode code;
     try {
       code = device_code(image_, Platform::get().chip().arch, most_);
-      if (code.ptx.empty() && !code.machine_code.empty())
-        code.ptx = kept_ptx(code.machine_code, Platform::get().settings.ptx_folders);
-      if (!code.ptx.empty()) code.problem.clear();
+      if (code.ptx.empty() && !code.machine_code.empty()) {
+        const Settings& settings = Platform::get().settings;
+        KeptPtx kept = kept_ptx(code.machine_code, settings.kept, settings.named);
+        code.ptx = std::move(kept.text);
+        if (!code.ptx.empty() || !kept.problem.empty()) code.problem = std::move(kept.problem);
+      }
     } catch (const Error& error) {  // it is compressed, and cannot be read
       code.problem = error.what();
     }

@@ -2,6 +2,7 @@
 // which an unstripped program names in its symbol table; another libcudart.so; what makes machine code at run time, and
 // hands out PTX instead. So it is with what dlopen brings, but there constructors have run: what nvcc made of a plugin
 // registers its kernels, and is called again.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -105,7 +106,10 @@ struct Redirected {
 
 // A function may be replaced if there is room for a jump, or if it is one, to somewhere with more room.
 void redirect(const char* name, char* function, std::uint64_t bytes, const void* target, const std::string& who) {
-  char* const place = behind_jump(function);
+  const std::string_view known(name);
+  const bool thunk =
+      known.starts_with("_cu") || known.find("nvJitLink") != known.npos;  // elsewhere it may be a tail call
+  char* const place = thunk ? behind_jump(function) : function;
   if (place == function && bytes < jump_bytes) return;
   if (!redirect(place, target))
     tell(std::string(name) + " inside " + who + " cannot be redirected: rebuild it with nvcc -cudart shared");
@@ -169,7 +173,16 @@ bool needs_shared_runtime(const dl_phdr_info& object) {
 // cuBLAS and its like: they are machine code, which nobody can rebuild, and are often there without being asked.
 bool is_of_nvidia(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libcu") || name.starts_with("libnv") || name.starts_with("libnccl");
+  constexpr std::string_view known[] = {"libcublas",        "libcudnn",    "libcufft",    "libcufile", "libcupti",
+                                        "libcurand",        "libcusolver", "libcusparse", "libnccl",   "libnvJitLink",
+                                        "libnvptxcompiler", "libnvrtc",    "libnvshmem"};
+  return std::ranges::any_of(known, [&](std::string_view one) { return name.starts_with(one); });
+}
+
+// Another version's runtime: its structures are others.
+bool is_another_runtime(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libcudart.so.") && !name.starts_with("libcudart.so.13");
 }
 
 Redirected redirect_object(const dl_phdr_info& object, const char* path, const std::string& who) {
@@ -217,6 +230,10 @@ int visit(dl_phdr_info* object, std::size_t, void*) {
   if (is_ours(name) || name.starts_with(not_redirected) || !seen().objects.emplace(name, object->dlpi_addr).second)
     return 0;
   const std::string who = name.empty() ? "the program" : name;
+  if (is_another_runtime(name)) {
+    tell(who + " is not of CUDA 13, and is left alone: what is built for it fails here; build it with CUDA 13");
+    return 0;
+  }
   const Redirected done = redirect_object(*object, name.empty() ? "/proc/self/exe" : name.c_str(), who);
   if (!done.any || !seen().started) return 0;
   if (done.in_parts && is_of_nvidia(name)) return 0;

@@ -24,7 +24,8 @@ std::string to_text(const Settings& settings) {
               {"modes", modes},
               {"max_instructions", settings.max_instructions},
               {"strict", settings.strict},
-              {"ptx_folders", settings.ptx_folders},
+              {"kept", settings.kept},
+              {"named", settings.named},
               {"report", settings.report}}
       .dump(-1, ' ', true, json::error_handler_t::replace);
 }
@@ -46,7 +47,8 @@ Settings settings_from_text(const std::string& text) {
     for (const int mode : object.at("modes")) settings.modes.push_back(static_cast<vgpu::Mode>(mode));
     settings.max_instructions = object.at("max_instructions");
     settings.strict = object.at("strict");
-    settings.ptx_folders = object.at("ptx_folders");
+    settings.kept = object.at("kept");
+    settings.named = object.at("named");
     settings.report = object.at("report");
   } catch (const json::exception& error) {
     throw Error(ErrorCode::invalid_argument,

@@ -20,7 +20,7 @@ struct Settings {
   std::vector<vgpu::Mode> modes;                      // none: friendly
   std::uint64_t max_instructions = 0;
   bool strict = false;                   // warnings are errors
-  std::vector<std::string> ptx_folders;  // where compilers of machine code left the PTX of it
+  std::vector<std::string> kept, named;  // folders where compilers keep PTX beside machine code; those of --ptx
   std::string report;                    // folder for reports of processes; none: nothing is reported
 };
 

@@ -104,7 +104,7 @@ constexpr std::string_view second = R"(.version 8.0
 {
   .reg .b32 %r<5>;
   .loc 1 9 0
-  ld.param.b32 %r1, [x];
+  ld.param.b32 %r1, [x];  // 5" wide
   ld.global.u32 %r2, [own];
   ld.global.u32 %r3, [common_word];
   add.u32 %r4, %r1, %r2;

@@ -52,11 +52,13 @@ TEST_F(Compilers, AStaticRuntimeThatIsExportedByAnotherNameIsRedirected) {
 TEST_F(Compilers, PythonsPackagesAreLedAsTheyAreImported) {
   const std::string folder = WARPMILL_SOURCE "/tests/cudart/python";
   const std::string own = "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + folder;
-  const std::string led = "the user's own was first\n0 3\n16\n('the environment', 'kernel') kernel kernel.sm_90a.ptx\n";
+  const std::string led =
+      "the user's own was first\n0 3\n16\n('the environment', 'kernel') kernel.sm_90a.ptx kernel.sm_90a.cubin\n2 "
+      "True\n";
   const Ended ended = start("run --devices 3 -- python3 " + folder + "/program.py", own);
-  EXPECT_EQ(ended.out, led + "False ptx True 1\n") << ended.err;
-  EXPECT_EQ(start("run --devices 3 -- python3 " + folder + "/program.py", own + " CUTE_DSL_KEEP=cubin").out,
-            led + "False cubin,ptx True 1\n");
+  EXPECT_EQ(ended.out, led + "False ptx,cubin True 1\n") << ended.err;
+  EXPECT_EQ(start("run --devices 3 -- python3 " + folder + "/program.py", own + " CUTE_DSL_KEEP=sass").out,
+            led + "False sass,ptx,cubin True 1\n");
 }
 
 // What NVRTC makes of a source, here, where nobody has redirected it.
@@ -96,6 +98,17 @@ TEST_F(Compilers, MachineCodeRunsByThePtxThatItsCompilerKept) {
   EXPECT_EQ(start(with_ptx).out, "load: 209\n");
   folder_.write("kept/deeper/fill.ptx", fill.ptx);
   EXPECT_EQ(start(with_ptx).out, "0 0 0: 17\n");
+  // Variants have one name: the one beside the same machine code is right, and without that nobody can tell.
+  const Compiled variant = compiled("extern \"C\" __global__ void fill(int* data) { *data = 19; }");
+  folder_.write("kept/variant.ptx", variant.ptx);
+  const Ended unclear = start(with_ptx);
+  EXPECT_EQ(unclear.out, "load: 209\n");
+  EXPECT_THAT(unclear.err, HasSubstr("several files of --ptx have the kernel fill, and differ"));
+  folder_.write("kept/variant.cubin", variant.cubin);
+  folder_.write("kept/deeper/fill.cubin", fill.cubin);
+  EXPECT_EQ(start(with_ptx).out, "0 0 0: 17\n");
+  EXPECT_EQ(start("run --ptx " + kept.string() + " " + program + " load " + (kept / "variant.cubin").string()).out,
+            "0 0 0: 19\n");
   // Files that are none, or cut off, are passed over or refused, and hurt nobody.
   folder_.write("cut.cubin", fill.cubin.substr(0, 100));
   EXPECT_EQ(

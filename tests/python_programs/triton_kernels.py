@@ -37,3 +37,16 @@ a, b = torch.randn(m, k).to(torch.float16), torch.randn(k, n).to(torch.float16)
 c = torch.zeros(m, n).cuda()
 multiply[(m // 128, n // 64)](a.cuda(), b.cuda(), c, n, k, M=128, N=64, K=64)
 torch.testing.assert_close(c.cpu(), a.float() @ b.float(), rtol=1e-3, atol=1e-3)
+
+
+@triton.jit
+def width(x, BLOCK: tl.constexpr):
+    tl.store(x, BLOCK)
+
+
+widths = torch.zeros(1, dtype=torch.int32).cuda()
+for block in (128, 512):
+    width.warmup(torch.int32, BLOCK=block, grid=(1,))  # variants of one name, the second compiled last
+for block in (128, 512):
+    width[(1,)](widths, BLOCK=block)
+    assert int(widths.cpu()) == block

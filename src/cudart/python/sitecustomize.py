@@ -6,6 +6,7 @@ Another sitecustomize, of the user's, is run as if this one were not there.
 import importlib.machinery
 import os
 import sys
+import tempfile
 
 
 def lead_runtime(module):
@@ -33,15 +34,17 @@ def lead_runtime(module):
 
 
 def keep_ptx(module):
-    """CuTe DSL keeps PTX where the environment says, but for who names another folder: then it goes here all the same."""
+    """CuTe DSL keeps PTX and machine code by the name of a kernel, which variants share: each gets a folder of its own."""
     apply = module.CompileOptions.apply_envar_settings
 
     def apply_and_keep(self, envar, function_name):
         apply(self, envar, function_name)
-        ptx = self.options[module.KeepPTX]
-        path = os.path.join(os.environ["CUTE_DSL_DUMP_DIR"], os.path.basename(ptx.dump_path))
-        ptx.full_ptx_path = path + os.path.basename(ptx.full_ptx_path)[len(os.path.basename(ptx.dump_path)):]
-        ptx.dump_path = path
+        folder = tempfile.mkdtemp(dir=os.environ["CUTE_DSL_DUMP_DIR"])
+        for kind, whole in ((module.KeepPTX, "full_ptx_path"), (module.KeepCUBIN, "full_cubin_path")):
+            option = self.options[kind]
+            if hasattr(option, whole):  # older versions have the other path alone
+                setattr(option, whole, os.path.join(folder, os.path.basename(getattr(option, whole))))
+            option.dump_path = os.path.join(folder, os.path.basename(option.dump_path))
 
     module.CompileOptions.apply_envar_settings = apply_and_keep
 
@@ -69,7 +72,10 @@ class Finder:
 
             def load_and_change(module):
                 load(module)
-                change(module)
+                try:
+                    change(module)
+                except Exception as error:  # of another version: it is as it is
+                    print(f"warpmill: {name} is not as it was expected: {error!r}", file=sys.stderr)
 
             spec.loader.exec_module = load_and_change
         return spec

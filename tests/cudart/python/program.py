@@ -16,8 +16,14 @@ devices = ctypes.c_int(-1)
 print(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(pointers["_cudaGetDeviceCount"])(ctypes.byref(devices)), devices.value)
 print(pointers["_nobodyHasThis"])
 
-options = compiler.CompileOptions()
-options.apply_envar_settings("the environment", "kernel")
-ptx, folder = options.options[compiler.KeepPTX], os.environ["CUTE_DSL_DUMP_DIR"]
-print(options.applied, os.path.relpath(ptx.dump_path, folder), os.path.relpath(ptx.full_ptx_path, folder))
+folder = os.environ["CUTE_DSL_DUMP_DIR"]
+folders = set()
+for _ in range(2):
+    options = compiler.CompileOptions()
+    options.apply_envar_settings("the environment", "kernel")
+    ptx, cubin = options.options[compiler.KeepPTX], options.options[compiler.KeepCUBIN]
+    folders.add(os.path.dirname(ptx.full_ptx_path))
+    assert ptx.dump_path == cubin.dump_path and os.path.dirname(cubin.full_cubin_path) == os.path.dirname(ptx.full_ptx_path)
+print(options.applied, os.path.basename(ptx.full_ptx_path), os.path.basename(cubin.full_cubin_path))
+print(len(folders), all(os.path.dirname(one) == folder and os.path.isdir(one) for one in folders))
 print(config.joint_graph_constant_folding, os.environ["CUTE_DSL_KEEP"], os.path.isdir(folder), os.environ["CUPY_CACHE_IN_MEMORY"])
