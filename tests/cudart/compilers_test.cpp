@@ -48,6 +48,14 @@ TEST_F(Compilers, AStaticRuntimeThatIsExportedByAnotherNameIsRedirected) {
   EXPECT_EQ(start("run --devices 3 " + program + " exported " + library).out, "0 3\n");
 }
 
+TEST_F(Compilers, ARuntimeOfAnotherVersionIsLeftAlone) {
+  const std::string other = (folder_.path() / "libcudart.so.12").string();
+  std::filesystem::copy_file(library, other);
+  const Ended ended = start("run " + program + " exported " + other);
+  EXPECT_EQ(ended.out, "99 -1\n");
+  EXPECT_THAT(ended.err, HasSubstr("libcudart.so.12 is not of CUDA 13, and is left alone"));
+}
+
 // By stand-ins for cuda-python, CuTe DSL and torch.
 TEST_F(Compilers, PythonsPackagesAreLedAsTheyAreImported) {
   const std::string folder = WARPMILL_SOURCE "/tests/cudart/python";

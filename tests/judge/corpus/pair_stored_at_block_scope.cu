@@ -1,5 +1,5 @@
 // A of a pair's product comes by tcgen05.st of the warps of both blocks, and one thread of each tells the block that
-// multiplies, at block scope and without fences, as compilers do.
+// multiplies: the other block's at block scope and without the fence of tcgen05, as compilers do.
 #include "../pair.cuh"
 
 extern "C" __global__ void kernel(const u32* ones, f32* y) {
@@ -17,18 +17,20 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
   tcgen05::wait_store();
 #ifdef REPAIRED
   tcgen05::fence_before_thread_sync();
+#else
+  if (leads()) tcgen05::fence_before_thread_sync();
 #endif
   __syncthreads();
   if (threadIdx.x == 0) {
 #ifdef REPAIRED
     mbarrier::arrive_remote(cluster::map(SharedAddress(&told), 0));
     if (leads()) mbarrier::wait_parity<Scope::cluster>(&told, 0);
-    tcgen05::fence_after_thread_sync();
 #else
     mbarrier::arrive_remote<Scope::block>(cluster::map(SharedAddress(&told), 0));
     if (leads()) mbarrier::wait_parity(&told, 0);
 #endif
     if (leads()) {
+      tcgen05::fence_after_thread_sync();
       tcgen05::multiply<2, tcgen05::Kind::f16>(d, a, descriptor(tile.b), pair_product, false);  // expect: first
       tcgen05::commit_multicast<2>(&done, 0b11);
     }
