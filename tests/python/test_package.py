@@ -47,6 +47,12 @@ class Package(unittest.TestCase):
             self.assertEqual(program.returncode, status, program.stderr)
             self.assertIn(words, program.stdout + program.stderr)
 
+    def test_python_programs_that_it_starts_are_led(self):
+        asked = "import sitecustomize, sys; print(sitecustomize.Finder in sys.meta_path)"
+        program = subprocess.run([sys.executable, "-m", "warpmill", "run", "--", sys.executable, "-c", asked],
+                                 capture_output=True, text=True)
+        self.assertEqual(program.stdout, "True\n", program.stderr)
+
     def test_a_library_of_another_version_is_refused_in_words(self):
         path = os.path.join(os.path.dirname(_library.__file__), "libwarpmill.so.0.1")
         with self.assertRaisesRegex(ImportError, "version 0.1.0 and this package of version 9.9.9"):
