@@ -41,7 +41,7 @@ help:
 	@echo 'make test-long   the same, and what takes more than an hour: many more random products, orders of events, fuzz inputs'
 	@echo 'make test-cutlass  build CUTLASS examples with nvcc, run and judge them: hours at first, then what has changed'
 	@echo 'make test-triton  kernels of Triton and Gluon, by Triton itself, run and judged: a minute, after 1 GB from PyPI'
-	@echo 'make test-python-programs  CuPy, Numba, CuTe DSL, torch.compile and others, by themselves, judged: after 8 GB from PyPI'
+	@echo 'make test-python-programs  CuPy, Numba, CuTe DSL, torch.compile and others, by themselves, judged: after 7 GB from PyPI'
 	@echo 'make test-gpu    build, run the tests and the example cases on a GPU'
 	@echo 'make bench       build, measure compile and launch times'
 	@echo 'make bench-vgpu  build, measure the speed of the virtual GPU'

@@ -18,6 +18,7 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <unistd.h>
 
 #include "common/files.hpp"
 #include "cudart/failure.hpp"
@@ -50,17 +51,23 @@ struct Original {
   int (*log)(void*, char*) = nullptr;
 };
 
+bool copy_file(int from, int to) {
+  for (;;) {
+    const ssize_t bytes = ::sendfile(to, from, nullptr, std::size_t{1} << 30);
+    if (bytes <= 0) return bytes == 0;
+  }
+}
+
 // The loader takes a file for another library if it is another file. Null where that fails.
 void* open_copy(const std::string& path) {
   const Descriptor from(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const int copy = ::memfd_create("nvJitLink", MFD_CLOEXEC);  // stays open: the loader goes by its name
-  if (from < 0 || copy < 0) return nullptr;
-  while (true) {
-    const ssize_t bytes = ::sendfile(copy, from, nullptr, std::size_t{1} << 30);
-    if (bytes < 0) return nullptr;
-    if (bytes == 0) break;
-  }
-  return dlopen((not_redirected + std::to_string(copy)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  const int copy = ::memfd_create("nvJitLink", MFD_CLOEXEC);
+  if (copy < 0) return nullptr;
+  void* const library = from >= 0 && copy_file(from, copy)
+                            ? dlopen((not_redirected + std::to_string(copy)).c_str(), RTLD_NOW | RTLD_LOCAL)
+                            : nullptr;
+  if (library == nullptr) ::close(copy);  // else it stays: the loader would take another of its number for this one
+  return library;
 }
 
 // Throws not_found where there is no such copy.

@@ -2,7 +2,6 @@
 #include "cudart/linking.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "cudart/fat_binary.hpp"
 #include "cudart/platform.hpp"
 #include "cudart/ptx_parts.hpp"
+#include "cudart/ptx_words.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::cudart {
@@ -23,22 +23,16 @@ namespace {
 using Piece = PtxParts::Piece;
 using Renamed = std::map<std::string, std::string, std::less<>>;
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
-
 // The piece with other names, and its files by numbers from `first_file` on: every text counts its own from 1.
 std::string rewritten(std::string_view text, const Renamed& renamed, int first_file) {
   std::string all;
   bool number_of_file = false;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at++;
-    if (text.substr(begin, 2) == "//") {
-      at = std::min(text.find('\n', begin), text.size());
-    } else if (text.substr(begin, 2) == "/*") {
-      const std::size_t end = text.find("*/", begin + 2);
-      at = end == text.npos ? text.size() : end + 2;
+    if (text[begin] == '/') {
+      at = after_comment(text, begin);
     } else if (text[begin] == '"') {
-      while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
-      at = std::min(at + 1, text.size());
+      at = after_string(text, begin);
     } else if (in_name(text[begin]) || text[begin] == '.') {
       while (at < text.size() && in_name(text[at])) ++at;
       const std::string_view word = text.substr(begin, at - begin);

@@ -4,25 +4,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cudart/ptx_words.hpp"
+
 namespace wm::cudart {
 namespace {
-
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
-
-// Positions after what begins at `at`.
-std::size_t after_string(std::string_view text, std::size_t at) {
-  for (++at; at < text.size() && text[at] != '"'; ++at)
-    if (text[at] == '\\') ++at;
-  return std::min(at + 1, text.size());
-}
-std::size_t after_comment(std::string_view text, std::size_t at) {
-  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
-  if (text.substr(at, 2) == "/*") {
-    const std::size_t end = text.find("*/", at + 2);
-    return end == text.npos ? text.size() : end + 2;
-  }
-  return at + 1;
-}
 
 // The first of `stops` at or after `at`, outside of strings and comments; the end where there is none.
 std::size_t find_first(std::string_view text, std::size_t at, const char* stops) {

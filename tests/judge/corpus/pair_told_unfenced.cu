@@ -14,13 +14,7 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
 #endif
   __syncthreads();
   if (threadIdx.x == 0) {
-#ifdef REPAIRED
-    mbarrier::arrive_remote(cluster::map(SharedAddress(&told), 0));
-    if (leads()) mbarrier::wait_parity<Scope::cluster>(&told, 0);
-#else
-    mbarrier::arrive_remote<Scope::block>(cluster::map(SharedAddress(&told), 0));
-    if (leads()) mbarrier::wait_parity(&told, 0);
-#endif
+    tell_leader(told);
     if (leads()) {
       multiply_pair(d, tile);  // expect: first
       tcgen05::commit_multicast<2>(&done, 0b11);
