@@ -34,16 +34,11 @@ WM_DEVICE void multiply_pair(TensorAddress d, const PairOperands& tile) {
   tcgen05::multiply<2, tcgen05::Kind::f16>(d, descriptor(tile.a), descriptor(tile.b), pair_product, false);
 }
 
-// One thread of each block: the leading one hears of both. At block scope, the default, which does not reach the
-// other's.
+// One thread of each block: the leading one hears of both.
+template <Scope scope>
 WM_DEVICE void tell_leader(u64& told) {
-#ifdef REPAIRED
-  mbarrier::arrive_remote(cluster::map(SharedAddress(&told), 0));
-  if (leads()) mbarrier::wait_parity<Scope::cluster>(&told, 0);
-#else
-  mbarrier::arrive_remote<Scope::block>(cluster::map(SharedAddress(&told), 0));
-  if (leads()) mbarrier::wait_parity(&told, 0);
-#endif
+  mbarrier::arrive_remote<scope>(cluster::map(SharedAddress(&told), 0));
+  if (leads()) mbarrier::wait_parity<scope>(&told, 0);
 }
 
 WM_DEVICE void give_back_pair(TensorAddress place) {

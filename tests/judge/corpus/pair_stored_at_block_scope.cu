@@ -22,7 +22,11 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
 #endif
   __syncthreads();
   if (threadIdx.x == 0) {
-    tell_leader(told);
+#ifdef REPAIRED
+    tell_leader<Scope::cluster>(told);
+#else
+    tell_leader<Scope::block>(told);
+#endif
     if (leads()) {
       tcgen05::fence_after_thread_sync();
       tcgen05::multiply<2, tcgen05::Kind::f16>(d, a, descriptor(tile.b), pair_product, false);  // expect: first

@@ -14,7 +14,11 @@ extern "C" __global__ void kernel(const u32* ones, f32* y) {
 #endif
   __syncthreads();
   if (threadIdx.x == 0) {
-    tell_leader(told);
+#ifdef REPAIRED
+    tell_leader<Scope::cluster>(told);
+#else
+    tell_leader<Scope::block>(told);
+#endif
     if (leads()) {
       multiply_pair(d, tile);  // expect: first
       tcgen05::commit_multicast<2>(&done, 0b11);
