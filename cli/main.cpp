@@ -341,6 +341,8 @@ int start(int count, char** arguments) {
             "of the walk through the constants; 0 leaves them as they are", 0, 1000000);
   add_count(*calibrate_gemm_app, "--trees", calibrate_command.trees, "that learn what the constants leave unexplained",
             0, 1000);
+  calibrate_gemm_app->add_flag("--promote", calibrate_command.promote,
+                               "with promoted sums: constants and trees stay, and trees of these grow behind them");
   calibrate_gemm_app->add_flag("--onto", calibrate_command.onto,
                                "keep the constants and trees that this chip has, and grow --trees more behind them");
   calibrate_gemm_app->add_option("--out", calibrate_command.out,

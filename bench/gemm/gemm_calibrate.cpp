@@ -74,16 +74,13 @@ std::vector<double*> constants_of(plan::GemmModel& model) {
 std::vector<MeasuredPlans> measured_from_json(std::string_view text, std::string_view file) try {
   std::vector<MeasuredPlans> tables;
   for (const auto& table : nlohmann::json::parse(text)) {
-    if (table.value("promote", false))  // as in tables of before there was that
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} has products with promoted sums, which the constants are not fitted to; take tables "
-                              "that 'bench gemm' wrote without --promote",
-                              file));
     MeasuredPlans& measured = tables.emplace_back();
     measured.device = table.at("device");
     measured.multiprocessors = table.at("multiprocessors");
     measured.operands = dtype_from_name(table.at("dtype").get<std::string>());
+    measured.promote = table.value("promote", false);  // which tables of before do not say
     GemmKind kind{.a = measured.operands, .b = measured.operands};
+    kind.promote = measured.promote;
     kind.d = dtype_from_name(table.at("d").get<std::string>());
     for (const auto& row : table.at("rows")) {
       const GemmPlan plan = plan::plan_from_text(row.at("plan").get<std::string>(), kind);
@@ -112,7 +109,7 @@ plan::GemmModel fitted(const plan::GemmModel& model, std::span<const MeasuredPla
   if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing to fit the ranking's constants to");
   const Sample sample(pairs, rates);
   plan::GemmModel best = model;
-  best.trees = nullptr;
+  best.trees = best.promoted = nullptr;
   plan::GemmModel start = best;
   const std::vector<double*> from = constants_of(start);
   double least = sample.loss(best);

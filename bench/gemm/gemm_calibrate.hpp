@@ -24,6 +24,7 @@ struct MeasuredPlans {
   std::string device;
   int multiprocessors = 0;  // that it has
   DType operands = DType::bf16;
+  bool promote = false;  // with promoted sums
   std::vector<MeasuredPlan> pairs;
 };
 std::vector<MeasuredPlans> measured_from_json(std::string_view text, std::string_view file);

@@ -35,13 +35,13 @@ class Learner {
           const TreeOptions& options)
       : options_(options), near_(pairs.size()), bins_(pairs.size()) {
     plan::GemmModel plain = model;
-    plain.trees = nullptr;
+    plain.trees = plain.promoted = nullptr;
     rates.gemm = {plain, plain, plain};
     std::vector<plan::GemmTraits> all;
     for (const MeasuredPlan& pair : pairs) {
       const plan::GemmEstimate e = plan::estimate(pair.plan, pair.shape, rates);
       all.push_back(plan::traits_of(e, pair.shape));
-      const double corrected = e.seconds * (model.trees ? model.trees->factor(all.back()) : 1);
+      const double corrected = e.seconds * plan::factor_of(model, pair.plan.kind, all.back());
       left_.push_back(std::log(pair.us / (corrected * 1e6)));
     }
     for (const std::vector<std::size_t>& shape : by_shape(pairs)) {
@@ -178,7 +178,7 @@ plan::GemmTrees fitted_trees(const plan::GemmModel& model, std::span<const Measu
   if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing for trees to learn from");
   Learner learner(model, pairs, rates, options);
   plan::GemmTrees trees;
-  if (model.trees) trees = *model.trees;
+  if (const auto& before = plan::GemmModel::learned(model, pairs[0].plan.kind.promote)) trees = *before;
   for (int i = 0; i < options.trees; ++i) {
     options.step(i);
     trees.trees.push_back(learner.grow());

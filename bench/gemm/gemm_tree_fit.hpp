@@ -12,7 +12,8 @@ struct TreeOptions {
   double least = 15;                           // pairs that an answer rests on, by weight
   std::function<void(int)> step = [](int) {};  // before each tree; may throw, which ends the fit
 };
-// Of what `model` leaves, behind the trees that it has. Plans far from their shape's best count less.
+// Of what `model` leaves, behind the trees that it has (GemmModel::learned): of pairs that are all promoted, or none.
+// Plans far from their shape's best count less.
 plan::GemmTrees fitted_trees(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs,
                              const plan::ChipRates& rates, const TreeOptions& options);
 

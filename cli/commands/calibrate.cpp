@@ -18,10 +18,10 @@ namespace {
 
 // What earlier measurements hold of the type, all of one chip.
 bench::MeasuredPlans read(const CalibrateGemmCommand& command, DType operands) {
-  bench::MeasuredPlans all{"", 0, operands, {}};
+  bench::MeasuredPlans all{"", 0, operands, command.promote, {}};
   for (const auto& file : command.from)
     for (const bench::MeasuredPlans& table : bench::measured_from_json(read_text(file), file.string())) {
-      if (table.operands != operands) continue;
+      if (table.operands != operands || table.promote != command.promote) continue;
       if (!all.device.empty() && (table.device != all.device || table.multiprocessors != all.multiprocessors))
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{} was measured on {}, not on {}", file.string(), table.device, all.device));
@@ -29,9 +29,9 @@ bench::MeasuredPlans read(const CalibrateGemmCommand& command, DType operands) {
       all.pairs.insert(all.pairs.end(), table.pairs.begin(), table.pairs.end());
     }
   if (all.pairs.empty())
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("the files hold no products of {} with wgmma and operands by the copy engine", name_of(operands)));
+    throw Error(ErrorCode::not_found,
+                fmt::format("the files hold no products of {}{} with wgmma and operands by the copy engine",
+                            name_of(operands), command.promote ? " with promoted sums" : ""));
   return all;
 }
 
@@ -44,6 +44,7 @@ bench::MeasuredPlans measured(const CalibrateGemmCommand& command, DType operand
   options.shapes = bench::random_shapes(command.random, command.seed, false, operands);
   options.rounds = command.rounds, options.plans = command.plans, options.random_plans = command.random_plans;
   options.untuned = true;
+  options.promote = command.promote;
   options.early = false;  // what is fitted serves behind any kernel
   bench::GemmTable table;
   Progress progress;
@@ -52,7 +53,7 @@ bench::MeasuredPlans measured(const CalibrateGemmCommand& command, DType operand
     progress.tell(text_of(shape) + "; shapes", begun++, options.shapes.size());
   };
   bench::measure_gemm(device, options, table);
-  bench::MeasuredPlans all{table.device, table.multiprocessors, operands, {}};
+  bench::MeasuredPlans all{table.device, table.multiprocessors, operands, command.promote, {}};
   for (const bench::GemmRow& row : table.rows)
     if (row.error < 1) all.pairs.push_back({{row.shape.m, row.shape.n, row.shape.k}, row.plan, row.ours_us});
   return all;
@@ -68,6 +69,9 @@ std::string words_of(const char* what, const bench::ModelQuality& quality) {
 
 int calibrate_gemm(const CalibrateGemmCommand& command) {
   const DType operands = dtype_from_name(command.dtype);
+  if (command.promote && operands != DType::e4m3 && operands != DType::e5m2)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("promote is for e4m3 and e5m2: --dtype e4m3, not {}", command.dtype));
   PlansFile file(command.out);
   const bench::MeasuredPlans all = command.from.empty() ? measured(command, operands) : read(command, operands);
   const int bits = static_cast<int>(size_of(operands)) * 8;
@@ -84,10 +88,13 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
       };
     };
     const bench::FitOptions walk{.steps = command.steps, .step = tell("steps", command.steps)};
-    plan::GemmModel model = command.onto ? before : bench::fitted(before, pairs, rates, walk);
+    // The constants are those of products without promotion.
+    plan::GemmModel model = command.onto || command.promote ? before : bench::fitted(before, pairs, rates, walk);
+    if (command.promote && !command.onto) model.promoted = nullptr;
     if (command.trees > 0) {
       const bench::TreeOptions options{.trees = command.trees, .step = tell("trees", command.trees)};
-      model.trees = std::make_shared<plan::GemmTrees>(bench::fitted_trees(model, pairs, rates, options));
+      plan::GemmModel::learned(model, command.promote) =
+          std::make_shared<plan::GemmTrees>(bench::fitted_trees(model, pairs, rates, options));
     }
     return model;
   };
@@ -95,7 +102,8 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
   const plan::GemmModel judged = fit("fitting three of four shapes", parts.fitted);
   const plan::GemmModel after = fit("fitting all", all.pairs);
 
-  say(fmt::format("{}, operands of {} bits: {} pairs of shape and plan\n", all.device, bits, all.pairs.size()));
+  say(fmt::format("{}, operands of {} bits{}: {} pairs of shape and plan\n", all.device, bits,
+                  command.promote ? ", promoted sums" : "", all.pairs.size()));
   say(words_of("before", bench::quality_of(before, all.pairs, rates)));
   say(words_of("fitted to all", bench::quality_of(after, all.pairs, rates)));
   if (!parts.kept.empty()) {

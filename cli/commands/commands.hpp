@@ -126,6 +126,7 @@ struct CalibrateGemmCommand {
   int steps = 3000;
   int trees = 224;
   bool onto = false;          // keep constants and trees; grow trees behind them
+  bool promote = false;       // the trees of promoted sums alone
   std::filesystem::path out;  // none: the user's own table
 };
 int calibrate_gemm(const CalibrateGemmCommand& command);

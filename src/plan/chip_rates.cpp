@@ -27,7 +27,7 @@ GemmModels models_of(std::string_view chip) {
       model = own->model;
     } else if (const TunedModel* const other = table.find(TunedModelKey{"NVIDIA H200", bits})) {
       model = other->model;
-      model.trees = nullptr;
+      model.trees = model.promoted = nullptr;
     }
   }
   return known.emplace(chip, models).first->second;

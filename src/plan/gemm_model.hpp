@@ -36,8 +36,14 @@ struct GemmModel {
   // Device memory (TB/s), less where few multiprocessors ask. Blocks that share tiles are at different places of k, so
   // what does not fit `kept` (MB) of L2 comes again for each.
   double memory_rate = 4.769, memory_idle = 0.07167, kept = 103.6;
-  // What these leave unexplained, or none.
-  std::shared_ptr<const GemmTrees> trees = nullptr;
+  // What these leave unexplained, or none; and what all leave of products of 8 bits with promoted sums.
+  std::shared_ptr<const GemmTrees> trees = nullptr, promoted = nullptr;
+
+  // Those that products are learned into.
+  template <class Model>
+  static auto& learned(Model& model, bool promote) {
+    return promote ? model.promoted : model.trees;
+  }
 
   // Every constant once, with its name.
   template <class Model, class Visit>

@@ -141,10 +141,24 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
 
 constexpr std::string_view model_mark = "gemm model ";
 
+std::shared_ptr<const GemmTrees> trees_from(std::string_view text) {
+  GemmTrees trees;
+  for (const std::string_view tree : parts(text, ';')) trees.trees.push_back(GemmTree::from_text(tree));
+  return std::make_shared<const GemmTrees>(std::move(trees));
+}
+
+std::string text_of(const GemmTrees& trees) {
+  std::string text;
+  for (const char* before = ""; const GemmTree& tree : trees.trees)
+    text.append(std::exchange(before, "; ")).append(tree.text());
+  return text;
+}
+
 TunedModel model_from(const std::vector<std::string_view>& fields) {
-  if (fields.size() < 3 || fields.size() > 4 || fields[0].empty())
+  if (fields.size() < 3 || fields.size() > 5 || fields[0].empty())
     refuse(
-        fmt::format("a model's entry has 3 or 4 parts between |: chip, bits of operands, constants, trees; here are {}",
+        fmt::format("a model's entry has 3 to 5 parts between |: chip, bits of operands, constants, trees, trees of "
+                    "promoted sums; here are {}",
                     fields.size()));
   TunedModel entry;
   entry.key.chip = fields[0];
@@ -165,11 +179,9 @@ TunedModel model_from(const std::vector<std::string_view>& fields) {
     if (!(value > 0 && value >= least && std::isfinite(value)))
       refuse(fmt::format("'{}' is followed by no number {} {}", words[i], least > 0 ? "from" : "above", least));
   }
-  if (fields.size() == 4) {
-    GemmTrees trees;
-    for (const std::string_view tree : parts(fields[3], ';')) trees.trees.push_back(GemmTree::from_text(tree));
-    entry.model.trees = std::make_shared<const GemmTrees>(std::move(trees));
-  }
+  if (fields.size() == 5 && entry.key.bits != 8) refuse("operands of 8 bits alone have promoted sums");
+  if (fields.size() == 4 || (fields.size() == 5 && !fields[3].empty())) entry.model.trees = trees_from(fields[3]);
+  if (fields.size() == 5) entry.model.promoted = trees_from(fields[4]);
   return entry;
 }
 
@@ -177,9 +189,9 @@ std::string text_of(const TunedModel& entry) {
   std::string text = fmt::format("{} | {}{} bits |", entry.key.chip, model_mark, entry.key.bits);
   GemmModel::each_field(entry.model,
                         [&](std::string_view name, double value) { text += fmt::format(" {} {:.4g}", name, value); });
-  if (entry.model.trees)
-    for (const char* before = " | "; const GemmTree& tree : entry.model.trees->trees)
-      text.append(std::exchange(before, "; ")).append(tree.text());
+  if (entry.model.trees || entry.model.promoted)
+    text.append(" | ").append(entry.model.trees ? text_of(*entry.model.trees) : "");
+  if (entry.model.promoted) text.append(" | ").append(text_of(*entry.model.promoted));
   return text;
 }
 

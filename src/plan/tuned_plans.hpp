@@ -16,7 +16,8 @@
 //
 //   NVIDIA H200 | gemm model 8 bits | start 1.4 cluster_start 0.5 ... | blocks 60.5 -0.021 0.013; ...
 //
-// and the trees that correct it (GemmTree), where it has any.
+// and the trees that correct it (GemmTree), where it has any; behind another | those that come behind these for
+// products with promoted sums.
 #pragma once
 
 #include <filesystem>

@@ -79,6 +79,25 @@ TEST(GemmCalibration, GrowsTreesBehindThoseThatAreThere) {
   for (std::size_t i = 0; i < first->trees.size(); ++i) EXPECT_EQ(model.trees->trees[i].text(), first->trees[i].text());
 }
 
+// Those of promoted sums learn what the others leave of them, and change nothing for products without.
+TEST(GemmCalibration, GrowsTreesOfPromotedSumsBehindTheOthers) {
+  auto pairs = measured_on({});
+  plan::GemmModel model;
+  model.trees = std::make_shared<plan::GemmTrees>(fitted_trees({}, pairs, {}, {.trees = 20, .least = 4}));
+  const ModelQuality plain = quality_of(model, pairs, {});
+  auto promoted = pairs;
+  for (MeasuredPlan& pair : promoted) {
+    pair.plan.kind.a = pair.plan.kind.b = DType::e4m3;
+    pair.plan.kind.promote = true;
+    pair.us *= pair.plan.cluster_size() > 1 ? 1.5 : 1.0;
+  }
+  const ModelQuality before = quality_of(model, promoted, {});
+  model.promoted = std::make_shared<plan::GemmTrees>(fitted_trees(model, promoted, {}, {.trees = 60, .least = 4}));
+  EXPECT_EQ(model.promoted->trees.size(), 60u);
+  EXPECT_LT(quality_of(model, promoted, {}).spread, before.spread / 3);
+  EXPECT_EQ(quality_of(model, pairs, {}).spread, plain.spread);
+}
+
 TEST(GemmCalibration, KeepsEveryFourthShapeApart) {
   const auto pairs = measured_on({});
   const Parts parts = kept_apart(pairs);
@@ -112,8 +131,11 @@ TEST(GemmCalibration, ReadsTheTablesOfTheBenchmark) {
   EXPECT_TRUE(tables[0].pairs[1].plan.kind.d_columns);  // exchanged
   EXPECT_EQ(tables[0].pairs[0].plan.kind.a, DType::e4m3);
   EXPECT_EQ(plan::text_of(tables[0].pairs[0].plan), "64x32 s4 c1x1 g1");
-  table.promote = true;  // products of another kind
-  EXPECT_THROW(measured_from_json(to_json(std::span(&table, 1)), "file"), Error);
+  EXPECT_FALSE(tables[0].promote);
+  table.promote = true;
+  const auto promoted = measured_from_json(to_json(std::span(&table, 1)), "file");
+  EXPECT_TRUE(promoted[0].promote);
+  EXPECT_TRUE(promoted[0].pairs[0].plan.kind.promote);
   table.promote = false;
   table.rows[0].ours_us = 0;
   EXPECT_THROW(measured_from_json(to_json(std::span(&table, 1)), "file"), Error);

@@ -231,7 +231,9 @@ TEST_F(Program, CalibrationFitsToTablesAndKeepsTheOtherEntries) {
   const std::string other = folder_.write("other.json", measured_table("Another")).string();
   for (const auto& [arguments, why] :
        {std::pair{calibrate + " --from " + other, "was measured on Another, not on Chip"},
-        {calibrate + " --dtype e4m3", "the files hold no products of e4m3"}}) {
+        {calibrate + " --dtype e4m3", "the files hold no products of e4m3"},
+        {calibrate + " --dtype e4m3 --promote", "the files hold no products of e4m3 with promoted sums"},
+        {calibrate + " --promote", "promote is for e4m3 and e5m2: --dtype e4m3, not bf16"}}) {
     const Ended refused = start(arguments);
     EXPECT_EQ(refused.status, 2) << arguments;
     EXPECT_THAT(refused.err, HasSubstr(why));

@@ -86,7 +86,7 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
            GemmCase{.m = 200, .n = 136, .k = 202, .a_layout = {.padding = 2}, .plan = "128x64 s3"},
            GemmCase{.m = 200, .n = 136, .k = 201, .a_layout = {.padding = 1}, .plan = "64x64 s2 pingpong"},
            // Promoted parts: rounds of several steps and steps that are left, one by one, in turns; and by threads.
-           GemmCase{.m = 392, .n = 136, .k = 784, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x64 s3 c2x1"},
+           GemmCase{.m = 392, .n = 136, .k = 1552, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x64 s3 c2x1"},
            GemmCase{.m = 200, .n = 236, .k = 784, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x160 s3"},
            GemmCase{.m = 200, .n = 136, .k = 304, .a = e4m3, .b = e4m3, .promote = true, .plan = "256x112 s3"},
            GemmCase{.m = 300, .n = 200, .k = 656, .a = e4m3, .b = e4m3, .promote = true, .plan = "64x64 s2 pingpong"},

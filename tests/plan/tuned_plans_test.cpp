@@ -193,7 +193,7 @@ TEST(TunedPlans, HoldTheRankingsConstantsOfAChip) {
   EXPECT_TRUE(read(copy.text()).find(found->key)->model.has_the_constants_of(expected));
 
   EXPECT_THAT(problems_of("Chip | gemm model 12 bits | start 1"), ElementsAre(HasSubstr("8, 16 or 32")));
-  EXPECT_THAT(problems_of("Chip | gemm model 8 bits"), ElementsAre(HasSubstr("3 or 4 parts")));
+  EXPECT_THAT(problems_of("Chip | gemm model 8 bits"), ElementsAre(HasSubstr("3 to 5 parts")));
   EXPECT_THAT(problems_of("Chip | gemm model 8 bits | begin 1"), ElementsAre(HasSubstr("no constant 'begin'")));
   EXPECT_THAT(problems_of("Chip | gemm model 8 bits | step_exponent 0.5"), ElementsAre(HasSubstr("no number from 1")));
   EXPECT_THAT(problems_of("Chip | gemm model 8 bits |"), ElementsAre(HasSubstr("no constants")));
@@ -238,6 +238,26 @@ TEST(TunedPlans, HoldTheTreesThatCorrectTheRanking) {
   EXPECT_THAT(problem("nan"), ElementsAre(HasSubstr("'nan'")));
 }
 
+// Of promoted sums they come behind the others, which they leave as they are; with them or alone.
+TEST(TunedPlans, HoldTheTreesOfPromotedSums) {
+  for (const char* const others : {"0.1; 0.2", ""}) {
+    const TunedPlans plans = read(std::string("Chip | gemm model 8 bits | start 2 | ") + others + " | 0.3; 0.4\n");
+    const TunedModel* const found = plans.find(TunedModelKey{"Chip", 8});
+    ASSERT_NE(found, nullptr);
+    const double behind = *others ? 0.3 : 0;
+    EXPECT_NEAR(std::log(factor_of(found->model, {}, {})), behind, 1e-9);
+    EXPECT_NEAR(std::log(factor_of(found->model, {.promote = true}, {})), behind + 0.7, 1e-9);
+    TunedPlans copy;
+    copy.set(*found);
+    const GemmModel again = read(copy.text()).find(found->key)->model;
+    EXPECT_EQ(again.trees != nullptr, *others != 0);
+    ASSERT_NE(again.promoted, nullptr);
+    EXPECT_EQ(again.promoted->trees[1].text(), "0.4");
+  }
+  EXPECT_THAT(problems_of("Chip | gemm model 16 bits | start 2 | 0.1 | 0.2"), ElementsAre(HasSubstr("8 bits alone")));
+  EXPECT_THAT(problems_of("Chip | gemm model 8 bits | start 2 | 0.1 | "), ElementsAre(HasSubstr("ends before")));
+}
+
 // The header's constants are the table's: those of an H200 and 16 bits.
 TEST(TunedPlans, ShipTheConstantsThatTheModelBeginsWith) {
   const TunedPlans shipped = read(shipped_plans_text());
@@ -250,6 +270,7 @@ TEST(TunedPlans, ShipTheConstantsThatTheModelBeginsWith) {
     ASSERT_NE(trees, nullptr);
     EXPECT_GE(trees->trees.size(), 100u);
   }
+  ASSERT_NE(shipped.find(TunedModelKey{"NVIDIA H200", 8})->model.promoted, nullptr);
 }
 
 TEST(ChipRates, HaveTheConstantsOfTheChipOrOfAnH200) {
@@ -259,6 +280,7 @@ TEST(ChipRates, HaveTheConstantsOfTheChipOrOfAnH200) {
     const GemmModel known = rates_of(hopper, chip).gemm.of_8_bits;
     EXPECT_TRUE(known.has_the_constants_of(of_8_bits));
     EXPECT_EQ(known.trees != nullptr, chip == std::string_view("NVIDIA H200"));
+    EXPECT_EQ(known.promoted != nullptr, chip == std::string_view("NVIDIA H200"));
   }
   EXPECT_TRUE(rates_of(hopper).gemm.of_16_bits.has_the_constants_of({}));
 }

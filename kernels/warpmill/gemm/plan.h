@@ -258,10 +258,10 @@ struct GemmPlan {
     if (holds_sums_and(2 * (tile.n / 2))) return tile.n;
     return tile.n / 2 >= enough && holds_sums_and(2 * (tile.n / 4)) ? tile.n / 2 : 0;
   }
-  // Of stages, those whose parts are multiplied one behind the other: four parts in all.
+  // Of stages, those whose parts are multiplied one behind the other: eight parts in all, where two are in flight.
   constexpr int promoted_steps() const {
     const int parts = group_rows() / 64 * (tile.n / promoted_columns());
-    return promoted_together() == 1 || parts >= 4 ? 1 : 4 / parts;
+    return promoted_together() == 1 ? 1 : 8 / parts;
   }
   static constexpr int least_beside_parts = 16;  // found by compiling: there is nothing else in the loop of steps
   constexpr bool holds_sums_and(int registers) const {

@@ -80,10 +80,10 @@ WM_DEVICE void promote_steps(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 fir
                              const Take& take) {
   using Part = PromotedPart<plan>;
   constexpr int ahead = plan.promoted_together(), parts = steps * Part::count;
-  static_assert(steps <= 4, "there is a place for each stage");
   const Stage none{0, SharedAddress(0u), SharedAddress(0u)};
+  static_assert(steps <= 8, "there is a place for each stage");
   Part part[ahead];
-  Stage stage[4] = {none, none, none, none};
+  Stage stage[8] = {none, none, none, none, none, none, none, none};
   const auto begin = [&](int i) {
     Stage& of_step = stage[i / Part::count];
     if (i % Part::count == 0) of_step = take();
@@ -120,8 +120,9 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
     return stage;
   };
   sums.clear();
-  if constexpr (together > 1)
-    while (step + together <= steps) promote_steps<plan, together>(sums, ring, first_row, shared, take);
+  while (step + together <= steps) promote_steps<plan, together>(sums, ring, first_row, shared, take);
+  if constexpr (together > 2)
+    while (step + together / 2 <= steps) promote_steps<plan, together / 2>(sums, ring, first_row, shared, take);
   while (step < steps) promote_steps<plan, 1>(sums, ring, first_row, shared, take);
 }
 
