@@ -217,8 +217,8 @@ double doubt(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rat
   if (plan.multicasts() && plan.cluster_size() > 4) return 1.04 * short_k;
   if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
   // Promoted blocks whose operands nobody shares sometimes take 10% to 24% longer than thought: in threes of groups on
-  // four of 160 shapes, in one wave on two.
-  if (plan.kind.promote && !plan.multicasts() && (plan.multiply_groups == 3 || e.waves <= 1)) return 1.03;
+  // four of 160 shapes, with up to three waves, and others in one wave on two.
+  if (plan.kind.promote && !plan.multicasts() && e.waves <= (plan.multiply_groups == 3 ? 3 : 1)) return 1.03;
   return short_k * (plan.tile.n <= 16 && plan.cluster.k == 1 ? doubt_of_few(e, asked, rates) : 1);
 }
 

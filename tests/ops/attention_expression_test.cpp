@@ -6,6 +6,7 @@
 
 #include "attention/random_attention.hpp"
 #include "ops/attention_fixture.hpp"
+#include "plan/attention_plan_text.hpp"
 #include "warpmill/error.hpp"
 
 namespace wm::test {
@@ -118,6 +119,37 @@ TEST_F(Attention, AsksAboutTilesAndRowsOfEachBatchAndHead) {
       return head == 1 || of(query) == of(key);
     };
     EXPECT_LT(error_of(stream, c), 1) << head_dim;
+  }
+}
+
+// Steps in any order of kinds: whole ones by themselves and side by side, holes, steps that hide some keys, steps that
+// are whole to the lower groups alone; and more than the 32 that are asked about at a time.
+TEST_F(Attention, TakesWholeStepsAndHolesInAnyOrder) {
+  enum Block : std::int32_t { unseen, whole, masked, lower };  // of 32 keys: to the queries
+  std::vector<std::int32_t> blocks;
+  const auto add = [&](int count, Block block) { blocks.insert(blocks.end(), static_cast<std::size_t>(count), block); };
+  for (const Block between : {unseen, masked, lower})
+    for (const int count : {3, 1, 2, 5}) add(count, whole), add(1, between);
+  add(38, whole), add(4, unseen), add(2, masked), add(7, whole);
+  const bool hopper = device.info().arch.number() == 90;
+  for (const char* const plan :
+       hopper ? std::vector{"192x32 s2 o1", "128x32 s2 o1", "64x32 s2 o1"} : std::vector{"256x32 s2 o1 tcgen05"}) {
+    AttentionCase c = ordinary();
+    c.batch = c.heads = 1, c.keys = 32 * static_cast<std::int64_t>(blocks.size());
+    c.integers = {{"block", blocks}};
+    c.mask_expression = "block[k / 32] == 1 || block[k / 32] == 2 && (q + k) % 3 || block[k / 32] == 3 && q >= 64";
+    c.skip = "block[k_first / 32] == 0 || block[k_first / 32] == 3 && q_last < 64";
+    c.whole = "block[k_first / 32] == 1 || block[k_first / 32] == 3 && q_first >= 64";
+    c.sees = [&](std::int64_t q, std::int64_t k, std::int64_t, std::int64_t) {
+      const std::int32_t block = blocks[static_cast<std::size_t>(k / 32)];
+      return block == whole || (block == masked && (q + k) % 3 != 0) || (block == lower && q >= 64);
+    };
+    const RandomAttention attention(stream, c, 1);
+    AttentionRequest request = attention.request();
+    request.plan = plan::attention_plan_from_text(plan);
+    wm::attention(stream, request);
+    stream.synchronize();
+    EXPECT_LT(attention.error(), 1) << plan;
   }
 }
 
