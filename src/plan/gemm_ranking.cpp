@@ -188,6 +188,7 @@ double doubt_of_few(const GemmEstimate& e, const GemmShape& asked, const ChipRat
     if (plan.split || steps < 17) return 1;
     const bool fills = 2 * blocks > static_cast<unsigned>(rates.multiprocessors);
     if (rows == 128 && size == 1 && steps >= 25) return 1.12;
+    if (rows == 128 && size == 1 && steps >= 18 && plan.tile.n == 16) return 1.06;
     return (rows == 128 && fills && size != 2) || (rows > 128 && size == 1) ? 1.05 : 1;
   }
   // With a short k, sharing tiles costs more than it evens out.
