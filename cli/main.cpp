@@ -329,8 +329,9 @@ int start(int count, char** arguments) {
                    "tables that bench gemm --json wrote, instead of measuring (the options from --random to --rounds); "
                    "several times")
       ->allow_extra_args(false);
-  calibrate_gemm_app->add_option("--dtype", calibrate_command.dtype, "of A and B: bf16, f16, tf32, e4m3, i8")
-      ->capture_default_str();
+  auto* calibrate_dtype =
+      calibrate_gemm_app->add_option("--dtype", calibrate_command.dtype, "of A and B: bf16, f16, tf32, e4m3, e5m2, i8")
+          ->capture_default_str();
   calibrate_gemm_app->add_option("--device", calibrate_command.device, device_help);
   add_count(*calibrate_gemm_app, "--random", calibrate_command.random, "shapes to measure", 10000);
   add_count<std::uint64_t>(*calibrate_gemm_app, "--seed", calibrate_command.seed, "of the shapes", 0, UINT64_MAX);
@@ -342,13 +343,17 @@ int start(int count, char** arguments) {
   add_count(*calibrate_gemm_app, "--trees", calibrate_command.trees, "that learn what the constants leave unexplained",
             0, 1000);
   calibrate_gemm_app->add_flag("--promote", calibrate_command.promote,
-                               "with promoted sums: constants and trees stay, and trees of these grow behind them");
+                               "of 8-bit floats with promoted sums (e4m3 unless --dtype says e5m2): constants and "
+                               "trees stay, and trees of these grow behind them");
   calibrate_gemm_app->add_flag("--onto", calibrate_command.onto,
                                "keep the constants and trees that this chip has, and grow --trees more behind them");
   calibrate_gemm_app->add_option("--out", calibrate_command.out,
                                  "the table to write into, its other entries kept; without it WARPMILL_PLANS, or "
                                  "plans.txt in ~/.config/warpmill");
-  calibrate_gemm_app->callback([&] { status = calibrate_gemm(calibrate_command); });
+  calibrate_gemm_app->callback([&, calibrate_dtype] {
+    if (calibrate_command.promote && calibrate_dtype->empty()) calibrate_command.dtype = "e4m3";
+    status = calibrate_gemm(calibrate_command);
+  });
 
   TuneGemmCommand tune_command;
   auto* tune_app = app.add_subcommand("tune", "find the fastest plans by measuring")->require_subcommand(1);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "warpmill/error.hpp"
@@ -41,7 +42,7 @@ class Learner {
     for (const MeasuredPlan& pair : pairs) {
       const plan::GemmEstimate e = plan::estimate(pair.plan, pair.shape, rates);
       all.push_back(plan::traits_of(e, pair.shape));
-      const double corrected = e.seconds * plan::factor_of(model, pair.plan.kind, all.back());
+      const double corrected = e.seconds * plan::factor_of(model, pair.plan.kind, pair.shape, all.back());
       left_.push_back(std::log(pair.us / (corrected * 1e6)));
     }
     for (const std::vector<std::size_t>& shape : by_shape(pairs)) {
@@ -176,9 +177,22 @@ class Learner {
 plan::GemmTrees fitted_trees(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs,
                              const plan::ChipRates& rates, const TreeOptions& options) {
   if (pairs.empty()) throw Error(ErrorCode::invalid_argument, "there is nothing for trees to learn from");
-  Learner learner(model, pairs, rates, options);
+  const bool promote = pairs[0].plan.kind.promote;
+  plan::GemmModel corrected = model;
+  auto& learned = plan::GemmModel::learned(corrected, promote);
   plan::GemmTrees trees;
-  if (const auto& before = plan::GemmModel::learned(model, pairs[0].plan.kind.promote)) trees = *before;
+  if (learned) trees = *learned;
+  // Promoted sums are for large products: what few rows take is not learned from these.
+  if (promote) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    if (!learned) trees.least_side = trees.least_k = most;
+    for (const MeasuredPlan& pair : pairs) {
+      trees.least_side = std::min({trees.least_side, pair.shape.m, pair.shape.n});
+      trees.least_k = std::min(trees.least_k, pair.shape.k);
+    }
+  }
+  learned = std::make_shared<const plan::GemmTrees>(trees);
+  Learner learner(corrected, pairs, rates, options);
   for (int i = 0; i < options.trees; ++i) {
     options.step(i);
     trees.trees.push_back(learner.grow());

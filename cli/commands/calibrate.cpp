@@ -19,9 +19,12 @@ namespace {
 // What earlier measurements hold of the type, all of one chip.
 bench::MeasuredPlans read(const CalibrateGemmCommand& command, DType operands) {
   bench::MeasuredPlans all{"", 0, operands, command.promote, {}};
+  bool others = false;  // of the type, but with promoted sums where these are not asked for, or without
   for (const auto& file : command.from)
     for (const bench::MeasuredPlans& table : bench::measured_from_json(read_text(file), file.string())) {
-      if (table.operands != operands || table.promote != command.promote) continue;
+      if (table.operands != operands) continue;
+      others |= table.promote != command.promote;
+      if (table.promote != command.promote) continue;
       if (!all.device.empty() && (table.device != all.device || table.multiprocessors != all.multiprocessors))
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{} was measured on {}, not on {}", file.string(), table.device, all.device));
@@ -30,8 +33,11 @@ bench::MeasuredPlans read(const CalibrateGemmCommand& command, DType operands) {
     }
   if (all.pairs.empty())
     throw Error(ErrorCode::not_found,
-                fmt::format("the files hold no products of {}{} with wgmma and operands by the copy engine",
-                            name_of(operands), command.promote ? " with promoted sums" : ""));
+                fmt::format("the files hold no products of {}{} with wgmma and operands by the copy engine{}",
+                            name_of(operands), command.promote ? " with promoted sums" : "",
+                            !others           ? ""
+                            : command.promote ? ", but some without promotion: leave --promote out"
+                                              : ", but some with promoted sums: --promote"));
   return all;
 }
 
@@ -72,13 +78,16 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
   if (command.promote && operands != DType::e4m3 && operands != DType::e5m2)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("promote is for e4m3 and e5m2: --dtype e4m3, not {}", command.dtype));
+  if (command.promote && command.trees == 0)
+    throw Error(ErrorCode::invalid_argument, "of promoted sums trees are all that is fitted: --trees 1 or more");
   PlansFile file(command.out);
   const bench::MeasuredPlans all = command.from.empty() ? measured(command, operands) : read(command, operands);
   const int bits = static_cast<int>(size_of(operands)) * 8;
   DeviceInfo chip = Device::open("virtual:sm_90a").info();
   chip.multiprocessors = all.multiprocessors;
   const plan::ChipRates rates = plan::rates_of(chip, all.device);
-  const plan::GemmModel before = plan::GemmModels::of(rates.gemm, bits);
+  const plan::TunedModel* const own = file.table.find(plan::TunedModelKey{all.device, bits});
+  const plan::GemmModel before = own ? own->model : plan::GemmModels::of(rates.gemm, bits);
 
   Progress progress;
   const auto fit = [&](const char* what, const std::vector<bench::MeasuredPlan>& pairs) {
@@ -88,9 +97,9 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
       };
     };
     const bench::FitOptions walk{.steps = command.steps, .step = tell("steps", command.steps)};
-    // The constants are those of products without promotion.
+    // The constants are those of products without promotion; trees of promoted sums go with what they grew behind.
     plan::GemmModel model = command.onto || command.promote ? before : bench::fitted(before, pairs, rates, walk);
-    if (command.promote && !command.onto) model.promoted = nullptr;
+    if (!command.promote || !command.onto) model.promoted = nullptr;
     if (command.trees > 0) {
       const bench::TreeOptions options{.trees = command.trees, .step = tell("trees", command.trees)};
       plan::GemmModel::learned(model, command.promote) =
@@ -115,6 +124,10 @@ int calibrate_gemm(const CalibrateGemmCommand& command) {
   plan::TunedPlans entry;
   entry.set(plan::TunedModel{{all.device, bits}, after});
   say(entry.text());
+  if (before.promoted && !after.promoted)
+    complain(
+        "trees of promoted sums had grown behind what has changed, and are left out: measure products with --promote, "
+        "and calibrate with it\n");
   complain(fmt::format("the constants are in {}\n", file.path().string()));
   return success;
 }

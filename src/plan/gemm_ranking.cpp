@@ -152,7 +152,7 @@ GemmEstimate wgmma_estimate(const GemmPlan& plan, const GemmShape& asked, const 
 const GemmModel* learned_model(const GemmKind& kind, TensorInstruction instruction, const ChipRates& rates) {
   if (instruction != TensorInstruction::wgmma || !kind.by_tma()) return nullptr;
   const GemmModel& model = GemmModels::of(rates.gemm, kind.operand_bytes() * 8);
-  return model.trees || model.promoted ? &model : nullptr;
+  return model.trees || (kind.promote && model.promoted) ? &model : nullptr;
 }
 
 // Tiles of 8 columns take the place of those of 16, which the model was fitted to, and are ranked as these.
@@ -217,14 +217,16 @@ double doubt(const GemmEstimate& e, const GemmShape& asked, const ChipRates& rat
   if (plan.multicasts() && plan.cluster.k > 1) return (plan.tile.m == 64 ? 1.03 : 0.97) * short_k;
   if (plan.multicasts() && plan.cluster_size() > 4) return 1.04 * short_k;
   if (plan.cluster.k > 12) return 1 + 0.006 * std::max(0.0, e.waves * double(e.schedule.steps) - 12);
-  // Promoted blocks whose operands nobody shares sometimes take 10% to 24% longer than thought: in threes of groups on
-  // four of 160 shapes, with up to three waves, and others in one wave on two.
-  if (plan.kind.promote && !plan.multicasts() && e.waves <= (plan.multiply_groups == 3 ? 3 : 1)) return 1.03;
+  // Promoted blocks alone sometimes take 10% to 24% longer than thought: in threes of groups on four of 160 large
+  // products, with up to three waves, and others in one wave on two.
+  if (plan.kind.promote && plan.cluster_size() == 1 && plan.tile.n > 16 &&
+      e.waves <= (plan.multiply_groups == 3 ? 3 : 1))
+    return 1.03;
   return short_k * (plan.tile.n <= 16 && plan.cluster.k == 1 ? doubt_of_few(e, asked, rates) : 1);
 }
 
 void correct(GemmEstimate& e, const GemmShape& asked, const ChipRates& rates, const GemmModel& model) {
-  e.seconds *= doubt(e, asked, rates) * factor_of(model, e.plan.kind, traits_of(e, asked));
+  e.seconds *= doubt(e, asked, rates) * factor_of(model, e.plan.kind, asked, traits_of(e, asked));
 }
 
 // Few rows against a large operand: of plans that only wait for memory, estimates differ by less than their error, and
@@ -294,9 +296,12 @@ GemmTraits traits_of(const GemmEstimate& e, const GemmShape& asked) {
       plan.spread && e.schedule.shares() ? double(work.clusters) / work.shared_tiles : 0.0};
 }
 
-double factor_of(const GemmModel& model, const GemmKind& kind, const GemmTraits& traits) {
-  return (model.trees ? model.trees->factor(traits) : 1) *
-         (kind.promote && model.promoted ? model.promoted->factor(traits) : 1);
+double factor_of(const GemmModel& model, const GemmKind& kind, const GemmShape& shape, const GemmTraits& traits) {
+  const auto says = [&](const GemmTrees* trees) {
+    const bool knows = trees && std::min(shape.m, shape.n) >= trees->least_side && shape.k >= trees->least_k;
+    return knows ? trees->factor(traits) : 1;
+  };
+  return says(model.trees.get()) * (kind.promote ? says(model.promoted.get()) : 1);
 }
 
 GemmEstimate estimate(const GemmPlan& plan, const GemmShape& asked, const ChipRates& rates) {

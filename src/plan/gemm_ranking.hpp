@@ -30,7 +30,7 @@ double promotion_clocks(const GemmPlan& plan);
 // What trees ask about, of an estimate by arithmetic alone.
 GemmTraits traits_of(const GemmEstimate& estimate, const GemmShape& shape);
 // And what they make of that estimate; 1 where the model has none.
-double factor_of(const GemmModel& model, const GemmKind& kind, const GemmTraits& traits);
+double factor_of(const GemmModel& model, const GemmKind& kind, const GemmShape& shape, const GemmTraits& traits);
 
 // The plans that are worth an estimate (gemm_candidates.hpp), the best for `shape` first; those that the arithmetic
 // puts far behind are in its order and have its estimate. Empty where none fits the chip, or all make too many tiles.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ class GemmTree {
 
 struct GemmTrees {
   std::vector<GemmTree> trees;
+  // Products that have less than these are not what the trees learned from: they say nothing of them.
+  std::int64_t least_side = 0, least_k = 0;  // of m and n, and k
 
   double factor(const GemmTraits& traits) const;  // of the estimate
 };

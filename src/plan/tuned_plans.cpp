@@ -141,16 +141,37 @@ TunedAttention attention_from(const std::vector<std::string_view>& fields) {
 
 constexpr std::string_view model_mark = "gemm model ";
 
+constexpr std::string_view least_mark = "from ";
+
 std::shared_ptr<const GemmTrees> trees_from(std::string_view text) {
   GemmTrees trees;
-  for (const std::string_view tree : parts(text, ';')) trees.trees.push_back(GemmTree::from_text(tree));
+  auto texts = parts(text, ';');
+  if (texts.front().starts_with(least_mark)) {
+    const auto least = parts(texts.front().substr(least_mark.size()), ' ');
+    const auto number = [&](std::size_t i) {
+      const auto value = i < least.size() ? number_from<std::int64_t>(least[i]) : std::nullopt;
+      if (least.size() != 2 || !value || *value < 0)
+        refuse(
+            fmt::format("'{}' does not say what trees were fitted to, as in 'from 1040 4096': the least of m and n, "
+                        "and the least k",
+                        texts.front()));
+      return *value;
+    };
+    trees.least_side = number(0), trees.least_k = number(1);
+    texts.erase(texts.begin());
+  }
+  for (const std::string_view tree : texts) trees.trees.push_back(GemmTree::from_text(tree));
   return std::make_shared<const GemmTrees>(std::move(trees));
 }
 
 std::string text_of(const GemmTrees& trees) {
   std::string text;
-  for (const char* before = ""; const GemmTree& tree : trees.trees)
-    text.append(std::exchange(before, "; ")).append(tree.text());
+  const char* before = "";
+  if (trees.least_side > 0 || trees.least_k > 0) {
+    text = fmt::format("{}{} {}", least_mark, trees.least_side, trees.least_k);
+    before = "; ";
+  }
+  for (const GemmTree& tree : trees.trees) text.append(std::exchange(before, "; ")).append(tree.text());
   return text;
 }
 

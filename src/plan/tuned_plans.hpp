@@ -16,8 +16,10 @@
 //
 //   NVIDIA H200 | gemm model 8 bits | start 1.4 cluster_start 0.5 ... | blocks 60.5 -0.021 0.013; ...
 //
-// and the trees that correct it (GemmTree), where it has any; behind another | those that come behind these for
-// products with promoted sums.
+// and the trees that correct it (GemmTree), where it has any, or nothing where another | follows: behind that one
+// those that come behind them for products with promoted sums, of at least so many rows, columns and elements along k:
+//
+//   NVIDIA H200 | gemm model 8 bits | start 1.4 ... | blocks 60.5 -0.021 0.013; ... | from 1040 4096; waves 2 0.01 0
 #pragma once
 
 #include <filesystem>

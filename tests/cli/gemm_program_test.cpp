@@ -191,16 +191,56 @@ TEST_F(Program, TuningLeavesNoFolderWhereItCannotRun) {
 namespace {
 
 // As bench gemm --json writes it: two plans for each of eight shapes, the second always the faster.
-std::string measured_table(std::string_view chip) {
+std::string measured_table(std::string_view chip, const char* dtype = "bf16", bool promote = false) {
   auto rows = nlohmann::json::array();
   for (int i = 0; i < 8; ++i)
     for (const auto& [plan, us] : {std::pair{"128x256 s4 c1x1", 20.0}, {"64x64 s4 c1x1 g1", 4.0}})
       rows.push_back({{"m", 64 << i}, {"n", 512}, {"k", 1024}, {"plan", plan}, {"path", "copy engine"}, {"us", us}});
-  return nlohmann::json{{{"device", chip}, {"multiprocessors", 114}, {"dtype", "bf16"}, {"d", "bf16"}, {"rows", rows}}}
+  return nlohmann::json{{{"device", chip},
+                         {"multiprocessors", 114},
+                         {"dtype", dtype},
+                         {"d", "bf16"},
+                         {"promote", promote},
+                         {"rows", rows}}}
       .dump();
 }
 
 }  // namespace
+
+TEST_F(Program, CalibrationGrowsTreesOfPromotedSumsBehindWhatTheTableHas) {
+  const auto plans = folder_.write("plans.txt", "Chip | gemm model 8 bits | start 2 | 0.1\n");
+  const std::string promoted =
+      " --from " + folder_.write("promoted.json", measured_table("Chip", "e4m3", true)).string();
+  const std::string plain = " --from " + folder_.write("plain.json", measured_table("Chip", "e4m3")).string();
+  // The entry's parts behind the chip: its name, constants, trees, trees of promoted sums.
+  const auto entry = [&](const std::string& arguments) {
+    const Ended ended = start("calibrate gemm --trees 3 " + arguments);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    const auto line = Pattern("Chip \\| gemm model 8 bits \\| ([^|\n]*) \\| ([^|\n]*)( \\| ([^\n]*))?\n")
+                          .first(wm::cases::read_text(plans));
+    return std::pair(line, ended.err);
+  };
+  const auto trees = [](const std::string& text) { return std::count(text.begin(), text.end(), ';'); };
+  const auto [grown, said] = entry("--promote" + promoted);
+  ASSERT_EQ(grown.size(), 5u);
+  EXPECT_THAT(grown[1], StartsWith("start 2 cluster_start 0.4798 "));
+  EXPECT_EQ(grown[2], "0.1");
+  EXPECT_THAT(grown[4], StartsWith("from 64 1024; "));
+  EXPECT_EQ(trees(grown[4]), 3);
+  const auto again = entry("--promote" + promoted).first;
+  EXPECT_EQ(trees(again[4]), 3) << "in the place of those";
+  const auto onto = entry("--promote --onto" + promoted).first;
+  EXPECT_EQ(trees(onto[4]), 6);
+  EXPECT_EQ(onto[1] + onto[2], grown[1] + grown[2]);
+  // What they had grown behind changes: they go, and that is said.
+  const auto [changed, why] = entry("--dtype e4m3 --onto" + plain);
+  EXPECT_THAT(why, HasSubstr("trees of promoted sums had grown behind what has changed, and are left out"));
+  EXPECT_EQ(trees(changed[2]), 3);
+  EXPECT_EQ(changed[4], "");
+  for (const auto& [arguments, words] : {std::pair{"--dtype e4m3" + promoted, "but some with promoted sums: --promote"},
+                                         {"--promote" + plain, "but some without promotion: leave --promote out"}})
+    EXPECT_THAT(start("calibrate gemm " + arguments).err, HasSubstr(words));
+}
 
 TEST_F(Program, CalibrationFitsToTablesAndKeepsTheOtherEntries) {
   const std::string kept = "Chip | bf16 bf16 bf16 | k k | 64x64x64 | 64x32 s4 c1x1 g1 | 5.00 us\n";
@@ -232,8 +272,9 @@ TEST_F(Program, CalibrationFitsToTablesAndKeepsTheOtherEntries) {
   for (const auto& [arguments, why] :
        {std::pair{calibrate + " --from " + other, "was measured on Another, not on Chip"},
         {calibrate + " --dtype e4m3", "the files hold no products of e4m3"},
-        {calibrate + " --dtype e4m3 --promote", "the files hold no products of e4m3 with promoted sums"},
-        {calibrate + " --promote", "promote is for e4m3 and e5m2: --dtype e4m3, not bf16"}}) {
+        {calibrate + " --promote", "the files hold no products of e4m3 with promoted sums"},
+        {calibrate + " --promote --trees 0", "of promoted sums trees are all that is fitted"},
+        {calibrate + " --promote --dtype bf16", "promote is for e4m3 and e5m2: --dtype e4m3, not bf16"}}) {
     const Ended refused = start(arguments);
     EXPECT_EQ(refused.status, 2) << arguments;
     EXPECT_THAT(refused.err, HasSubstr(why));

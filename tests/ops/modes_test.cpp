@@ -85,11 +85,14 @@ TEST_F(GemmModes, EveryModeOfTheSchedulerGivesTheSameBitsAndTheJudgeIsSilent) {
            GemmCase{.m = 200, .n = 136, .k = 200, .batch = 3, .listed = true, .plan = "128x64 s3 c2x1"},
            GemmCase{.m = 200, .n = 136, .k = 202, .a_layout = {.padding = 2}, .plan = "128x64 s3"},
            GemmCase{.m = 200, .n = 136, .k = 201, .a_layout = {.padding = 1}, .plan = "64x64 s2 pingpong"},
-           // Promoted parts: rounds of several steps and steps that are left, one by one, in turns; and by threads.
+           // Promoted parts: rounds of several steps and of those that are left; turns that end inside a round and
+           // behind it; and by threads.
            GemmCase{.m = 392, .n = 136, .k = 1552, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x64 s3 c2x1"},
            GemmCase{.m = 200, .n = 236, .k = 784, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x160 s3"},
            GemmCase{.m = 200, .n = 136, .k = 304, .a = e4m3, .b = e4m3, .promote = true, .plan = "256x112 s3"},
+           GemmCase{.m = 264, .n = 150, .k = 400, .a = e4m3, .b = e4m3, .promote = true, .plan = "256x144 s3"},
            GemmCase{.m = 300, .n = 200, .k = 656, .a = e4m3, .b = e4m3, .promote = true, .plan = "64x64 s2 pingpong"},
+           GemmCase{.m = 200, .n = 136, .k = 1024, .a = e4m3, .b = e4m3, .promote = true, .plan = "64x64 s2 pingpong"},
            GemmCase{.m = 200, .n = 136, .k = 1040, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x80 s3 split"},
            GemmCase{.m = 200, .n = 136, .k = 700, .a = e4m3, .b = e4m3, .promote = true, .plan = "128x64 s3"},
            GemmCase{.m = 200,

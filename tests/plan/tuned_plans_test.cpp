@@ -241,21 +241,33 @@ TEST(TunedPlans, HoldTheTreesThatCorrectTheRanking) {
 // Of promoted sums they come behind the others, which they leave as they are; with them or alone.
 TEST(TunedPlans, HoldTheTreesOfPromotedSums) {
   for (const char* const others : {"0.1; 0.2", ""}) {
-    const TunedPlans plans = read(std::string("Chip | gemm model 8 bits | start 2 | ") + others + " | 0.3; 0.4\n");
+    const TunedPlans plans =
+        read(std::string("Chip | gemm model 8 bits | start 2 | ") + others + " | from 100 300; 0.3; 0.4\n");
     const TunedModel* const found = plans.find(TunedModelKey{"Chip", 8});
     ASSERT_NE(found, nullptr);
     const double behind = *others ? 0.3 : 0;
-    EXPECT_NEAR(std::log(factor_of(found->model, {}, {})), behind, 1e-9);
-    EXPECT_NEAR(std::log(factor_of(found->model, {.promote = true}, {})), behind + 0.7, 1e-9);
+    const auto log_factor = [&](bool promote, const GemmShape& shape) {
+      return std::log(factor_of(found->model, {.promote = promote}, shape, {}));
+    };
+    const GemmShape least{200, 100, 300};
+    EXPECT_NEAR(log_factor(false, least), behind, 1e-9);
+    EXPECT_NEAR(log_factor(true, least), behind + 0.7, 1e-9);
+    for (const GemmShape& smaller : {GemmShape{99, 200, 300}, {200, 99, 300}, {200, 100, 299}})
+      EXPECT_NEAR(log_factor(true, smaller), behind, 1e-9);
     TunedPlans copy;
     copy.set(*found);
     const GemmModel again = read(copy.text()).find(found->key)->model;
     EXPECT_EQ(again.trees != nullptr, *others != 0);
     ASSERT_NE(again.promoted, nullptr);
     EXPECT_EQ(again.promoted->trees[1].text(), "0.4");
+    EXPECT_EQ(again.promoted->least_side, 100);
+    EXPECT_EQ(again.promoted->least_k, 300);
   }
   EXPECT_THAT(problems_of("Chip | gemm model 16 bits | start 2 | 0.1 | 0.2"), ElementsAre(HasSubstr("8 bits alone")));
   EXPECT_THAT(problems_of("Chip | gemm model 8 bits | start 2 | 0.1 | "), ElementsAre(HasSubstr("ends before")));
+  for (const char* const least : {"from 100", "from 100 x", "from -1 100", "from 1 2 3"})
+    EXPECT_THAT(problems_of(std::string("Chip | gemm model 8 bits | start 2 | 0.1 | ") + least + "; 0.2"),
+                ElementsAre(HasSubstr("as in 'from 1040 4096'")));
 }
 
 // The header's constants are the table's: those of an H200 and 16 bits.
@@ -270,7 +282,9 @@ TEST(TunedPlans, ShipTheConstantsThatTheModelBeginsWith) {
     ASSERT_NE(trees, nullptr);
     EXPECT_GE(trees->trees.size(), 100u);
   }
-  ASSERT_NE(shipped.find(TunedModelKey{"NVIDIA H200", 8})->model.promoted, nullptr);
+  const auto& promoted = shipped.find(TunedModelKey{"NVIDIA H200", 8})->model.promoted;
+  ASSERT_NE(promoted, nullptr);
+  EXPECT_GE(promoted->least_side, 1024);
 }
 
 TEST(ChipRates, HaveTheConstantsOfTheChipOrOfAnH200) {

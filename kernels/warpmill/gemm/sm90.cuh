@@ -120,7 +120,8 @@ WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32
     return stage;
   };
   sums.clear();
-  while (step + together <= steps) promote_steps<plan, together>(sums, ring, first_row, shared, take);
+  if constexpr (together > 1)
+    while (step + together <= steps) promote_steps<plan, together>(sums, ring, first_row, shared, take);
   if constexpr (together > 2)
     while (step + together / 2 <= steps) promote_steps<plan, together / 2>(sums, ring, first_row, shared, take);
   while (step < steps) promote_steps<plan, 1>(sums, ring, first_row, shared, take);
