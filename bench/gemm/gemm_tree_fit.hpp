@@ -13,8 +13,8 @@ struct TreeOptions {
   std::function<void(int)> step = [](int) {};  // before each tree; may throw, which ends the fit
 };
 // Of what `model` leaves, behind the trees that it has (GemmModel::learned): of pairs that are all promoted, or none.
-// Those of promoted sums know how large the smallest product was that they have seen.
-// Plans far from their shape's best count less.
+// Those of promoted sums know how large the smallest product was that they have seen. Plans far from their shape's best
+// count less.
 plan::GemmTrees fitted_trees(const plan::GemmModel& model, std::span<const MeasuredPlan> pairs,
                              const plan::ChipRates& rates, const TreeOptions& options);
 

@@ -227,10 +227,12 @@ TEST(GemmRanking, DoubtsTallBlocksByThemselvesWithManySteps) {
 TEST(GemmRanking, PromotesInTilesAsLargeAsOthersAre) {
   GemmKind promoted{.a = DType::e4m3, .b = DType::e4m3};
   promoted.promote = true;
-  EXPECT_EQ(first(promoted, {7232, 1920, 12704}).substr(0, 10), "192x192 s4") << "244 us; 128x176 254";
+  EXPECT_EQ(first(promoted, {7232, 1920, 12704}), "192x192 s4 c2x1 g3") << "244 us, alone 242; 128x176 254";
   EXPECT_EQ(first(promoted, {1248, 8096, 15968}).substr(0, 10), "128x208 s4") << "229 us; 192x144 239";
-  for (const GemmShape& shape : {GemmShape{1408, 1472, 6528}, {1936, 1312, 13824}})
-    EXPECT_GT(rank(promoted, shape, h200).front().plan.cluster_size(), 1) << "25 and 68 us alone; in pairs 22 and 53";
+  const GemmPlan pair = rank(promoted, {1408, 1472, 6528}, h200).front().plan;
+  EXPECT_EQ(pair.cluster_size(), 2) << "22 us as c1x2; exchanged and alone 25 to 26";
+  EXPECT_EQ(text_of(pair).substr(0, 10), "128x128 s6");
+  EXPECT_EQ(first(promoted, {1936, 1312, 13824}), "192x112 s5 c1x2 g3 exchange") << "52 us; alone 68";
   // Few rows and a short k are ranked as without promotion, with its additions.
   const GemmPlan few = rank(promoted, {2, 5792, 3776}, h200).front().plan;
   EXPECT_FALSE(few.tile.m == 128 && few.cluster_size() == 1) << "2 to 63% behind 64x8 on fifteen of sixteen";

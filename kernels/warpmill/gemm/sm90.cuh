@@ -109,7 +109,7 @@ template <GemmPlan plan, class HandOver>
 WM_DEVICE void multiply_promoted(GemmSums<plan>& sums, GemmRing<plan>& ring, u32 steps, u32 first_row,
                                  GemmShared<plan>& shared, HandOver hand_over) {
   // What is in flight from one round of a loop to the next, the compiler takes for a mistake: so a round has several
-  // steps.
+  // steps. What is left goes in loops too, though they run a few times at most: branches spill.
   constexpr int together = plan.promoted_steps();
   u32 step = 0;
   const auto take = [&] {
